@@ -8,7 +8,7 @@ import { trainingSequences } from '../loop/training-sequence.ts';
 
 const chat = ({ baseURL, apiKey }: AgentTask) => new OpenAI({ baseURL, apiKey, maxRetries: 0 });
 
-test('an agent that goes on with its conversation makes one sequence of what was sampled', async () => {
+test('an agent that continues its conversation makes one sequence of the sampled tokens', async () => {
   const { trajectory } = await playAgent(
     {
       async run(task) {

@@ -40,7 +40,7 @@ const seeded = (_: string, { seed }: SampleRequest) => `said ${seed}`;
 
 const done = { text: 'done' };
 
-test('the same request is another sample, unless a client says that it tries again', async () => {
+test('the same request is another sample, unless a client marks it as a retry', async () => {
   const told: string[] = [];
   const { trajectory } = await playAgent(
     {
@@ -72,7 +72,7 @@ test('what is sampled does not depend on the order in which calls arrive', async
   assert.deepEqual(await inOrder(['a', 'b', 'c']), await inOrder(['c', 'a', 'b']));
 });
 
-test('the configuration decides how answers are sampled; their length and their stop texts are the agent’s', async () => {
+test('the configuration decides how answers are sampled, the agent their length and stop texts', async () => {
   const requests: SampleRequest[] = [];
   const { trajectory } = await playAgent(
     {
@@ -113,7 +113,7 @@ test('what was read for the last call of a rollout is not kept for another', asy
   assert.deepEqual(kept, [true, true, false]);
 });
 
-test('answers that are trained on are held to no form, and others are', async () => {
+test('trained answers are never constrained, others may be', async () => {
   const format = { type: 'json_schema', json_schema: { name: 'n', schema: { type: 'object' } } };
   const model = scriptedModel(() => '{}');
   const policy = { ...model.policy, adjusts: true };
@@ -209,7 +209,7 @@ test('answers that no client could read do not count, and an agent that only bre
   assert.deepEqual([forever.trajectory.stopReason, forever.trajectory.turns.length], ['error', 0]);
 });
 
-test('an agent whose calls name no rollout is told so', async () => {
+test('an agent whose calls name no rollout gets an error that says so', async () => {
   const run = async ({ baseURL }: AgentTask) => {
     const root = baseURL.replace(/\/rollouts\/[^/]+/, '');
     const { status } = await ask({ baseURL: root, apiKey: 'sk-of-its-own' }, 'hello');
@@ -234,7 +234,7 @@ test('addresses with slashes too many, compressed requests, and the description 
   assert.deepEqual(trajectory.result, { status: 200, compressed: 200, id: 'policy' });
 });
 
-test('a conversation that has no room left is refused, and another may go on', async () => {
+test('a conversation without room is refused, and another may continue', async () => {
   const run = async (task: AgentTask) => {
     const long = await ask(task, 'x'.repeat(300));
     return { long, short: await ask(task, 'x') };
@@ -281,7 +281,7 @@ test('the time of an agent stands still while it waits for the model', async () 
   assert.match(idles.trajectory.error!.message, /longer than 0.2 s/);
 });
 
-test('a rollout is known by its address or its key, of which no other has one; after its end nothing is answered', async () => {
+test('a rollout has its own address and key, which get no answer after its end', async () => {
   const tasks: AgentTask[] = [];
   const seen: Record<string, unknown> = {};
   const { policy, renderer, tokenizer } = scriptedModel(seeded);
@@ -339,7 +339,7 @@ test('an agent that throws at an answer that was cut off has no result, and one 
   assert.match(broken.trajectory.error!.message, /returned is not JSON/);
 });
 
-test('an agent that calls an address that is not there is told which there are, and so is its rollout', async () => {
+test('a call of an unknown address lists the known ones, in the answer and in the rollout', async () => {
   const wrong = [
     (task: AgentTask) => task.anthropicBaseURL,
     (task: AgentTask) => `${task.baseURL}/v1`,
@@ -356,7 +356,7 @@ test('an agent that calls an address that is not there is told which there are, 
   }
 });
 
-test('wishes that agents have for other models change nothing', async () => {
+test('settings meant for other models change nothing', async () => {
   const run = async (task: AgentTask) => {
     const chats = [{}, { verbosity: 'low' }, { reasoning_effort: 'high', verbosity: 'high' }];
     const told = [];
@@ -376,7 +376,7 @@ test('wishes that agents have for other models change nothing', async () => {
   assert.deepEqual(trajectory.result, { told: [200, 200, 200, 200, 400, 400] });
 });
 
-test('an agent that calls nothing, throws, or returns what is no JSON is an error of its own', async () => {
+test('an agent that makes no call, throws, or returns something other than JSON has its own error', async () => {
   const errorOf = async (run: (task: AgentTask) => Promise<object>) => {
     const { trajectory } = await playAgent({ run }, seeded);
     return [trajectory.stopReason, trajectory.error?.message];
@@ -406,7 +406,7 @@ test('an agent that calls nothing, throws, or returns what is no JSON is an erro
   );
 });
 
-test('an agent that passes over refused calls is told why none was answered', async () => {
+test('an agent that ignores refused calls ends with the reason why none was answered', async () => {
   const asksWrongly = async (task: AgentTask) => {
     await ask(task, 'hello', { n: -1 });
     return done;
@@ -427,7 +427,7 @@ test('an agent that passes over refused calls is told why none was answered', as
   assert.match(hangs.trajectory.error!.message, /train took longer than 0.05 s/);
 });
 
-test('a result that has megabytes is refused', async () => {
+test('a result of megabytes is refused', async () => {
   const run = async (task: AgentTask) => {
     await ask(task, 'hello');
     return { text: 'x'.repeat(2 ** 23) };
@@ -455,7 +455,7 @@ test('requests that were refused are not kept', async () => {
   assert.ok(grown < 30 * 2 ** 20, `${grown} bytes`);
 });
 
-test('calls under way end when the agent returns, those that ask the same, too', async () => {
+test('open calls end when the agent returns, even those with the same request', async () => {
   const model = scriptedModel(seeded);
   const begun = Promise.withResolvers<void>();
   let end = 'none';
@@ -491,7 +491,7 @@ test('500 connections at once are answered or refused, one by one', async () => 
   assert.ok(statuses.every((status) => status === 200 || status === 400));
 });
 
-test('a failure of the policy ends the step, whatever the agent makes of it', async () => {
+test('a failure of the policy ends the step, however the agent handles it', async () => {
   const model = scriptedModel(seeded);
   const policy = { ...model.policy, sample: async () => Promise.reject(new Error('out of memory')) };
   const run = async (task: AgentTask) => {

@@ -140,7 +140,7 @@ test('chat completions, responses and messages give the same numbers, to the las
   assert.deepEqual(metrics.slice(1), [metrics[0], metrics[0]]);
 });
 
-test('calls that interleave by the clock give the same metrics, and each branch is a sequence', async () => {
+test('calls that interleave in any order give the same metrics, and each branch is a sequence', async () => {
   const [first, second] = [await trained('parallel', 'one'), await trained('parallel', 'other')].map((out) =>
     readFileSync(join(out, 'metrics.jsonl'), 'utf8'),
   );

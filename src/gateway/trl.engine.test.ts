@@ -21,7 +21,7 @@ async function trained(branches: number): Promise<string> {
   return readFileSync(join(out, 'metrics.jsonl'), 'utf8');
 }
 
-test('a conversation of an agent trains under TRL, and so do more branches than a step has completions', async () => {
+test('TRL trains on an agent’s conversation, and on more branches than a step has completions', async () => {
   for (const branches of [1, 3]) {
     const lines = (await trained(branches)).trim().split('\n');
     assert.equal(lines.length, 2);

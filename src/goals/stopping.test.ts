@@ -62,7 +62,7 @@ test('a threshold over a window agrees with its definition on any curve', () => 
   }
 });
 
-test('evaluations are counted as they come, that of the start among them, in all stages', () => {
+test('evaluations count as they come, the first one included, in all stages', () => {
   const stopping = new Stopping(configWith({ stop_when: ['eval/accuracy not improved for 2 evaluations'] }));
   for (const [step, accuracy] of [
     [0, 0.5],
@@ -79,17 +79,17 @@ test('evaluations are counted as they come, that of the start among them, in all
   });
 });
 
-test('a time limit says how long it took, however short', () => {
+test('a time limit reports the time taken, however short', () => {
   const stopping = new Stopping(configWith({ max_time: '1ms' }));
   assert.deepEqual(stopping.reached(0.00234), { key: 'max_time', reason: '0.0023 s had passed, of 1ms' });
   assert.match(new Stopping(configWith({ max_time: '2m' })).reached(120.4)!.reason, /^120 s had passed, of 2m$/);
 });
 
-test('null is no condition, as for limits', () => {
+test('null means no condition, as for limits', () => {
   assert.deepEqual(configWith({ stop_when: null }).stop_when, []);
 });
 
-test('the steps of a stage are not compared with those of another, and one that measured nothing does not count', () => {
+test('steps of different stages are not compared, and a step that measured nothing does not count', () => {
   const stopping = new Stopping(configWith({ stop_when: 'reward >= 0.5 over 2' }));
   stopping.step({ step: 1, reward: 1, stage: 1 });
   stopping.step({ step: 2, reward: 1, stage: 2 });
@@ -143,7 +143,7 @@ for (const [changes, code, hint] of [
   });
 }
 
-test('what can be measured is accepted', () => {
+test('every metric that can be measured is accepted', () => {
   const stop_when = [
     ...['reward >= 1', 'mean_reward >= 1', 'step >= 3', 'num_tokens > 5', 'kl > 1', 'entropy < 0.1', 'epoch >= 2'],
     ...[

@@ -28,13 +28,13 @@ async function sent(stream: boolean, fields: object = {}): Promise<{ status: num
   return { status: response.status, text: await response.text() };
 }
 
-test('an answer in one piece begins with spaces, and is JSON all the same', async () => {
+test('an answer in one piece begins with spaces and is still JSON', async () => {
   const { text } = await sent(false);
   assert.match(text, /^ {2,}\{/);
   assert.equal(JSON.parse(text).choices[0].message.content, 'at last');
 });
 
-test('a stream begins with comments, which a client passes over', async () => {
+test('a stream begins with comments, which clients skip', async () => {
   const { text } = await sent(true);
   assert.match(text, /^: waiting\n\n/);
   const fetch = async () => new Response(text, { headers: { 'content-type': 'text/event-stream' } });
@@ -46,7 +46,7 @@ test('a stream begins with comments, which a client passes over', async () => {
   assert.equal(said, 'at last');
 });
 
-test('what is refused at once has its status', async () => {
+test('an immediate refusal has its status', async () => {
   assert.equal((await sent(true, { model: 'another' })).status, 404);
   assert.equal((await sent(false, { model: 'another' })).status, 404);
 });

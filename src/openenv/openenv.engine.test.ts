@@ -40,7 +40,7 @@ export const sums = toolEnvironment({
 });
 after(() => server.close());
 
-test('OpenEnv’s client plays an episode, and is told what it does wrong', { skip }, async () => {
+test('OpenEnv’s client plays an episode, and gets errors that name its mistakes', { skip }, async () => {
   const script = join(root, 'python/oracles/play_openenv.py');
   const { stdout } = await run(join(venv, 'bin/python'), [script, server.url]);
   const [first, called, written, last, state, over, unknown] = stdout

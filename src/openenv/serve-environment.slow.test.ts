@@ -113,7 +113,7 @@ test('an episode is played to its reward', async () => {
   await once(socket, 'close');
 });
 
-test('sessions are apart, and problems come in order, by seed or by index', async () => {
+test('sessions are separate, and problems come in order, by seed or by index', async () => {
   const clients = await Promise.all(Array.from({ length: 6 }, () => connect(sums)));
   const asked = await Promise.all(clients.map(({ ask }) => ask({ type: 'reset', data: {} })));
   const indices = asked.map(({ data }) => data.metadata.index).sort();
@@ -123,7 +123,7 @@ test('sessions are apart, and problems come in order, by seed or by index', asyn
   for (const { socket } of clients) socket.terminate();
 });
 
-test('wrong messages are answered with a code, and the session goes on', async () => {
+test('wrong messages are answered with a code, and the session continues', async () => {
   const { socket, ask } = await connect(sums);
   const codeOf = async (message: unknown) => (await ask(message)).data.code;
   assert.equal(await codeOf({ type: 'step', data: { message: 'x' } }), 'EXECUTION_ERROR');
@@ -156,7 +156,7 @@ test('an environment that throws ends its episode without a reward', async () =>
   await server.close();
 });
 
-test('more sessions than there may be are told so, and messages have a limit', async () => {
+test('too many sessions are refused, and messages have a size limit', async () => {
   const server = await open('sums', [], 1);
   const { socket } = await connect(server);
   const late = new WebSocket(`${server.url.replace('http', 'ws')}/ws`);
@@ -171,7 +171,7 @@ test('more sessions than there may be are told so, and messages have a limit', a
   await server.close();
 });
 
-test('web pages of others do not play', async () => {
+test('web pages of other origins are refused', async () => {
   await assert.rejects(connect(sums, { origin: 'https://evil.example' }), /403/);
   await assert.rejects(connect(sums, { host: 'rebound.example' }), /403/);
   const health = await fetch(`${sums.url}/health`);
@@ -206,7 +206,7 @@ test('errors are in plain words, with the path of the key', async () => {
   socket.terminate();
 });
 
-test('clients are told the name of the environment, and no folder of this machine', async () => {
+test('clients get the name of the environment, but no folder of this machine', async () => {
   const { name } = (await (await fetch(`${sums.url}/metadata`)).json()) as { name: string };
   assert.equal(name, 'envs.ts:sums');
 });
@@ -230,7 +230,7 @@ const frame = (message: object) => {
   return Buffer.concat([Buffer.of(0x81, 0x80 | text.length, 0, 0, 0, 0), Buffer.from(text)]);
 };
 
-test('values nested so deeply that they could not be written again are refused', async () => {
+test('values nested too deeply to be written again are refused', async () => {
   const { socket, ask } = await connect(sums);
   await ask({ type: 'reset' });
   const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
@@ -240,7 +240,7 @@ test('values nested so deeply that they could not be written again are refused',
   socket.terminate();
 });
 
-test('a client that resets a connection which was refused harms nobody', async () => {
+test('a client that resets a refused connection affects nobody else', async () => {
   for (let i = 0; i < 20; i++) (await byHand(sums, '/nowhere')).resetAndDestroy();
   for (let i = 0; i < 20; i++) (await byHand(sums)).resetAndDestroy();
   const { socket, ask } = await connect(sums);
@@ -248,7 +248,7 @@ test('a client that resets a connection which was refused harms nobody', async (
   socket.terminate();
 });
 
-test('clients that were refused and stay do not take places', async () => {
+test('refused clients that stay connected take no places', async () => {
   const server = await open('sums', [], 1);
   const first = await connect(server);
   const refused = await Promise.all(Array.from({ length: 300 }, () => byHand(server)));
@@ -261,7 +261,7 @@ test('clients that were refused and stay do not take places', async () => {
   await server.close();
 });
 
-test('a client that does not read its answers is not answered further', async () => {
+test('a client that does not read its answers gets no more', async () => {
   const server = await open('long');
   const slow = await byHand(server);
   slow.write(Buffer.concat(Array.from({ length: 200 }, () => frame({ type: 'reset' }))));
@@ -274,7 +274,7 @@ test('a client that does not read its answers is not answered further', async ()
   await server.close();
 });
 
-test('a session that was closed begins no episode', async () => {
+test('a closed session begins no episode', async () => {
   const server = await open('long');
   const hasty = await byHand(server);
   hasty.write(

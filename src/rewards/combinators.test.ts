@@ -42,7 +42,7 @@ test('clip keeps scores within bounds', async () => {
   assert.deepEqual(await clip(second, { min: -1, max: 3 })(input), [2, -1, 3, null]);
 });
 
-test('gate lets a reward through where a condition holds', async () => {
+test('gate lets a reward through if a condition holds', async () => {
   assert.deepEqual(await gate(first, second)(input), [2, 0, null, null]);
   assert.deepEqual(await gate(first, second, 0.5)(input), [2, -3, null, null]);
   const answered = gate(contains(), numericMatch());

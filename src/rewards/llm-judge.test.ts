@@ -132,7 +132,7 @@ test('busy servers and answers without a score are asked again', async (t) => {
   assert.equal(server.asked.length, 3);
 });
 
-test('a busy server is left alone for as long as it asks, and given up on if that is too long', async (t) => {
+test('a busy server is left alone as long as it asks, and given up if that is too long', async (t) => {
   for (const [seconds, times] of [
     [1, 2],
     [61, 1],

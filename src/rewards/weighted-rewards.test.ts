@@ -159,7 +159,7 @@ for (const [what, score, message] of hostile) {
   });
 }
 
-test('an error of types says how a reward is called and what columns there are; another error says what it says', async () => {
+test('a type error explains a reward’s parameters and columns; other errors keep their message', async () => {
   const shape = '; a reward is ({ completions, columns }) => one number or null a completion, and the columns are ';
   const said = async (score: unknown) => (await scoreWith(score as RewardFunction))[0]!.errors!.mine!;
   for (const score of [
@@ -218,7 +218,7 @@ test('scores may be in a typed array', async () => {
   );
 });
 
-test('scores are read by index, whatever an iterator says', async () => {
+test('scores are read by index, not by an iterator', async () => {
   for (const said of [[], [9], [9, 9, 9]]) {
     const rewards = await scoreWith(() => Object.assign([0.5, 1], { [Symbol.iterator]: () => said.values() }));
     assert.deepEqual(

@@ -43,7 +43,7 @@ function write(step: number, fail?: string): Promise<string> {
   });
 }
 
-test('a checkpoint knows its files, those in folders as well', () => {
+test('a checkpoint lists its files, also those in folders', () => {
   const { state } = findCheckpoint(run, '4');
   assert.deepEqual(state, {
     step: 4,
@@ -132,7 +132,7 @@ test('a full disk leaves earlier checkpoints as they were, and nothing of the ne
   assert.equal(findCheckpoint(run, 'latest').state.step, 4);
 });
 
-test('a resumed run forgets what came later, and pointers to it', () => {
+test('a resumed run forgets later checkpoints, and pointers to them', () => {
   writeFileSync(join(run, 'checkpoints', 'best'), 'step_000004\n');
   mkdirSync(join(run, 'checkpoints', 'step_000006.tmp'));
   forgetCheckpointsAfter(run, 2);

@@ -26,7 +26,7 @@ test('a directory that another process has claimed is left alone', () => {
   assert.ok(!readdirSync(folder).includes('run.lock'));
 });
 
-test('the claim of a process that is gone is taken over, and given up whatever happens', () => {
+test('the claim of a dead process is taken over, and always given up', () => {
   for (const left of [`${spawnSync(process.execPath, ['--version']).pid} 1`, '']) {
     writeFileSync(lock, left);
     assert.equal(
@@ -62,7 +62,7 @@ while (Date.now() < Number(until)) {
 console.log(inside, together);
 `;
 
-test('two processes that take over a claim at the same time are never both inside', { timeout: 60_000 }, async () => {
+test('of two processes that take over a claim at the same time, only one succeeds', { timeout: 60_000 }, async () => {
   const shared = mkdtempSync(join(folder, 'shared-'));
   const until = String(Date.now() + 4000);
   const program = join(import.meta.dirname, 'claim.ts');

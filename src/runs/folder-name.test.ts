@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertFolderName } from './folder-name.ts';
 
-test('names that Windows does not keep are refused there, and elsewhere are names like others', (t) => {
+test('names that Windows does not keep are refused there, and accepted elsewhere', (t) => {
   const names = ['lr:1e-4', 'what?', 'a.', 'CON', 'nul.old', 'a*b', 'a|b'];
   for (const name of names) assertFolderName(name, 'runs');
   const platform = Object.getOwnPropertyDescriptor(process, 'platform')!;

@@ -10,7 +10,7 @@ import { replaceFile } from './replace-file.ts';
 
 const folder = temporaryFolder('follow');
 
-test('each line is told once, when it is complete', () => {
+test('each line is reported once, when it is complete', () => {
   const path = join(folder, 'events.jsonl');
   const follower = new LineFollower<{ n: number | string }>(path);
   assert.deepEqual([...follower.next()], []);

@@ -234,7 +234,7 @@ describe('rules', () => {
   }
 });
 
-test('what was not measured, or not for long enough, fires nothing', () => {
+test('metrics that were not measured, or not for long enough, fire nothing', () => {
   assert.deepEqual(rulesOf(run(300, {})), []);
   for (const { fires } of Object.values(cases)) {
     assert.deepEqual(rulesOf({ ...fires, metrics: fires.metrics.slice(0, 9), evaluations: [] }), []);
@@ -269,7 +269,7 @@ test('a flat reward is called flat, not hacked', () => {
   assert.deepEqual(found, ['reward_flat']);
 });
 
-test('a lucky spread in the first steps does not count as spread that was lost', () => {
+test('a chance spread in the first steps does not count as a loss of spread', () => {
   const metrics = { reward: 0.001, reward_std: (t: number) => (t < 0.1 ? 0.1 : 0), 'groups/frac_mixed': 0 };
   const lucky = run(40, { ...metrics, ...groups(0, 0.97), 'groups/frac_mixed': (t) => (t < 0.2 ? 0.1 : 0) });
   assert.ok(!rulesOf(lucky).includes('reward_spread_gone'));
@@ -294,7 +294,7 @@ test('an accuracy that rose and fell again is reported, with the reward that ros
   );
 });
 
-test('what the reward gained since the last evaluation is not held against that evaluation', () => {
+test('gains of the reward since the last evaluation do not count against that evaluation', () => {
   const late = run(40, { reward: (t) => (t < 0.6 ? 0.2 : 0.8) });
   const [before, after] = accuracies(0.3, 0.3, 20);
   assert.ok(!rulesOf({ ...late, evaluations: [before!, after!] }).includes('reward_up_accuracy_flat'));
@@ -346,7 +346,7 @@ test('groups that are good by other rewards, or by memory, solve nothing where h
   assert.ok(!rulesOf(late).includes('entropy_collapse'));
 });
 
-test('a gain that is not yet certain, or that held-out problems show, does not count as none', () => {
+test('a gain that is uncertain, or that held-out problems show, does not count as no gain', () => {
   // The first window contains most of what was learnt, and rewards of few prompts vary from step to step.
   const early = run(60, { reward: (t) => Math.min(0.8, 0.6 + t) + 0.15 * Math.sin(400 * t), kl: 3 });
   assert.deepEqual([...new Set(rulesOf(early))], ['kl_high']);
@@ -438,7 +438,7 @@ test('read afterwards, a run has the alerts that it had at the time', () => {
   }
 });
 
-test('docs/health.md has the table as it is', () => {
+test('docs/health.md has the current table', () => {
   const path = join(import.meta.dirname, '..', '..', 'docs', 'health.md');
   assert.equal(readFileSync(path, 'utf8'), healthDocument(), 'run: node scripts/health-document.ts');
 });

@@ -24,6 +24,6 @@ test('a file in the way, and a link that leads nowhere, are errors', () => {
   assert.throws(() => makeFolder(join(folder, 'link')), { code: 'EEXIST' });
 });
 
-test('where the system makes none, the error comes at once', { skip: !existsSync('/proc/self') }, () => {
+test('if the system refuses, the error comes at once', { skip: !existsSync('/proc/self') }, () => {
   assert.throws(() => makeFolder('/proc/gradus/run'), { code: 'ENOENT', syscall: 'mkdir' });
 });

@@ -26,7 +26,7 @@ test('files of a moved project are found at its new place, wherever a path stand
   });
 });
 
-test('what is not at the new place, lies outside the project or is no path stays as it is', () => {
+test('values that are not at the new place, lie outside the project or are not paths stay the same', () => {
   const written = [
     join(was, 'missing.ts:score'),
     join(folder, 'then-too', 'reward.ts'),

@@ -12,7 +12,7 @@ after(() => rmSync(folder, { recursive: true }));
 const record = { id: 'a', backend: 'native', pid: 1, versions: {}, started: '', step: 14, max_steps: 20 } as const;
 const running: RunRecord = { ...record, status: 'running' };
 
-test('there is none before the first step', () => {
+test('no pace before the first step', () => {
   assert.equal(readPace(folder, running), undefined);
 });
 

@@ -59,14 +59,14 @@ test('a file that somebody reads is replaced once it is free, and not waited for
   assert.equal(fs.readFileSync(file, 'utf8'), 'new');
 });
 
-test('elsewhere a refusal is told at once', (t) => {
+test('elsewhere a refusal is reported at once', (t) => {
   const file = join(temporaryFolder('replace'), 'run.json');
   asOnWindows(t, 1);
   Object.defineProperty(process, 'platform', { value: 'linux', configurable: true });
   assert.throws(() => replaceFile(file, 'new'), { code: 'EPERM' });
 });
 
-test('a fault of the file beside it is told of the file that was asked for', () => {
+test('an error of the temporary file names the requested file', () => {
   const folder = temporaryFolder('replace');
   fs.mkdirSync(join(folder, 'taken'));
   for (const name of ['none/report.html', 'taken']) {

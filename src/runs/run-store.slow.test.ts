@@ -43,7 +43,7 @@ function create(name: string, overwrite = false): RunStore {
 
 const saveNothing = async (folder: string) => writeFileSync(join(folder, 'model.safetensors'), 'weights');
 
-test('a new run says what it is', () => {
+test('a new run describes itself', () => {
   const store = create('fresh');
   const { elapsed, ...run } = readRun(store.directory);
   assert.ok(elapsed! >= 0 && elapsed! < 60);
@@ -187,7 +187,7 @@ test('a checkpoint that fails half way leaves the one before it', async () => {
   assert.equal(findCheckpoint(store.directory, 'latest').state.step, 1);
 });
 
-test('a resumed run forgets what came after its checkpoint', async () => {
+test('a resumed run forgets everything after its checkpoint', async () => {
   const store = create('resumed');
   for (const step of [1, 2, 3]) {
     store.writeMetrics(step, { reward: step });
@@ -246,7 +246,7 @@ test('a resumed run forgets what came after its checkpoint', async () => {
   );
 });
 
-test('what a run keeps when it is resumed has the same bytes, and its last line ends', () => {
+test('a resumed run keeps the same bytes, and its last line is complete', () => {
   const store = create('kept');
   const path = join(store.directory, 'metrics.jsonl');
   const lines = ['{"step":1,"reward":1e-7}\n', '{"step":2, "reward":0.50}\n', '{"step":3,"reward":3}'];

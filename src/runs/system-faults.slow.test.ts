@@ -42,7 +42,7 @@ for (const [name, line, expected] of [
   });
 }
 
-test('a fault to which Node gives no code has one', () => {
+test('a fault without a code of Node has a code', () => {
   mkdirSync(join(folder, 'full', 'of', 'folders'), { recursive: true });
   const script = `
     import { openSync, rmSync } from 'node:fs';
@@ -54,7 +54,7 @@ test('a fault to which Node gives no code has one', () => {
   assert.equal(status, 9);
 });
 
-test('disks fail, paths are wrong, and other errors are what they were', () => {
+test('failing disks and wrong paths are recognised, and other errors stay the same', () => {
   const kindOf = (code: string) => (systemError(Object.assign(new Error('x'), { code })) as { kind?: string }).kind;
   assert.deepEqual(['ENOSPC', 'EFBIG', 'EIO', 'EMFILE', 'EACCES', 'ENOENT', 'EROFS'].map(kindOf), [
     'failed',

@@ -43,7 +43,7 @@ test('held out: improved, regressed, flat and inconclusive', () => {
   assert.equal(heldOut(correct(40), correct(47))!.learning, 'inconclusive');
 });
 
-test('held out: a policy of whose accuracy less than half is left has collapsed, unless too few problems show it', () => {
+test('held out: a policy that lost more than half of its accuracy has collapsed, unless there are too few problems', () => {
   const verdict = (before: number, after: number, count = 100) =>
     learningVerdict([], [evaluation(0, correct(before, count)), evaluation(9, correct(after, count))]);
   assert.equal(verdict(80, 39).learning, 'collapsed');
@@ -53,7 +53,7 @@ test('held out: a policy of whose accuracy less than half is left has collapsed,
   assert.equal(verdict(8, 0, 8).learning, 'inconclusive');
 });
 
-test('held out: what is no better than always giving the best answer has not improved', () => {
+test('held out: a policy no better than one constant answer has not improved', () => {
   // Half of the problems are answered with yes.
   const constant = { answer: 'yes', accuracy: 0.5, right: Array.from({ length: 200 }, (_, i) => i) };
   const verdict = (after: number[]) =>
@@ -95,7 +95,7 @@ test('held out: where right answers are not known, the same answer to all proble
   assert.match(learningVerdict(spent, after(17, 0.5)).reason, /; more problems .* would tell$/);
 });
 
-test('of a policy without entropy, or with one answer to everything, more steps are not said to tell', () => {
+test('more steps are not suggested for a policy without entropy, or with one answer to everything', () => {
   const unsure = (seed: number) => curve(40, (t) => 0.3 + 0.06 * t, 0.05, seed);
   const seed = Array.from({ length: 20 }, (_, i) => i).find(
     (i) => learningVerdict(unsure(i)).learning === 'inconclusive',
@@ -108,7 +108,7 @@ test('of a policy without entropy, or with one answer to everything, more steps 
   );
 });
 
-test('the first and the last steps are those of the last stage: what stages reward need not be the same', () => {
+test('the first and last steps are those of the last stage, because stages may have different rewards', () => {
   const stage = (stage: number, reward: number) => Array.from({ length: 20 }, (_, step) => ({ step, stage, reward }));
   assert.deepEqual(metricWindows([...stage(1, 0.9), ...stage(2, 0.25)], 'reward'), {
     before: 0.25,
@@ -117,7 +117,7 @@ test('the first and the last steps are those of the last stage: what stages rewa
   });
 });
 
-test('a run whose reward or data changed on the way is measured in two ways, and shows nothing', () => {
+test('a run whose reward or data changed has two measures, and shows nothing', () => {
   const evaluations = [evaluation(0, correct(40)), evaluation(9, correct(80))];
   const { learning, reason, held_out } = learningVerdict([], evaluations, ['rewards.ts']);
   assert.deepEqual([learning, held_out!.difference], ['inconclusive', 0.4]);
@@ -157,7 +157,7 @@ test('held out: if the training reward rises, too, more steps would tell', () =>
   );
 });
 
-test('held out: the reason says so where greedy answers change in another way than samples', () => {
+test('held out: the reason says if greedy answers change differently from samples', () => {
   const greedy = (record: EvaluationRecord, value: number): EvaluationRecord => ({
     ...record,
     metrics: { 'eval/accuracy': value },
@@ -202,7 +202,7 @@ test('held out: constant rewards prove nothing, nor do a few problems without a 
   assert.equal(allWrong(80).learning, 'flat');
 });
 
-test('held out: where nothing is ever quite right, rewards are compared', () => {
+test('held out: if no answer is entirely right, rewards are compared', () => {
   const [none, low, high] = [correct(0, 80), new Array(80).fill(0.2), new Array(80).fill(0.6)];
   const change = heldOutChange([evaluation(0, none, low), evaluation(5, none, high)])!;
   assert.deepEqual([change.metric, change.learning], ['eval/sampled_reward', 'improved']);

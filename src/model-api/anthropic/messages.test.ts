@@ -14,7 +14,7 @@ const callOf = (a: number) => toolSyntaxes.plain.render({ name: 'add', arguments
 const call = callOf(2);
 
 describe('a message', () => {
-  test('has a text, why it ended, and a count of tokens', async () => {
+  test('has a text, the reason why it ended, and a token count', async () => {
     const { anthropic, prompts } = scriptedClient('It is 5.');
     const answer = await anthropic.messages.create({ ...asked, system: 'Be brief.' });
     assert.deepEqual(answer.content, [{ type: 'text', text: 'It is 5.' }]);
@@ -26,7 +26,7 @@ describe('a message', () => {
     assert.equal(prompts[0], '<s>system: Be brief.</s><s>user: what is 2 + 3?</s><s>assistant: ');
   });
 
-  test('ends at its limit, or at a stop sequence, which it tells', async () => {
+  test('ends at its limit, or at a stop sequence, which it names', async () => {
     const { anthropic } = scriptedClient('One, two, three.');
     const short = await anthropic.messages.create({ ...asked, max_tokens: 4 });
     assert.deepEqual([short.content, short.stop_reason], [[{ type: 'text', text: 'One,' }], 'max_tokens']);
@@ -37,7 +37,7 @@ describe('a message', () => {
     );
   });
 
-  test('that is a stream adds up to the whole one', async () => {
+  test('as a stream adds up to the whole one', async () => {
     for (const [words, options] of [
       ['It is 5.', {}],
       ['One, two, three.', { stop_sequences: ['two'] }],
@@ -64,7 +64,7 @@ describe('a message', () => {
 });
 
 describe('tools', () => {
-  test('are called in blocks of their own', async () => {
+  test('are called in their own blocks', async () => {
     const { anthropic, prompts } = scriptedClient(`Let me see. ${call}`);
     const { content, stop_reason } = await anthropic.messages.create({ ...asked, tools });
     assert.equal(stop_reason, 'tool_use');
@@ -74,7 +74,7 @@ describe('tools', () => {
     assert.match(prompts[0]!, /adds/);
   });
 
-  test('answer in the order in which they stand, and thoughts come back', async () => {
+  test('answer in their order, and thoughts come back', async () => {
     const { anthropic, prompts } = scriptedClient('It is 5.');
     await anthropic.messages.create({
       ...asked,
@@ -101,7 +101,7 @@ describe('tools', () => {
     assert.match(prompts[0]!, /what is 2 \+ 3\?.*Let me see\..*"b": ?3.*five.*And now\?/s);
   });
 
-  test('are called one at a time, or not at all, as is asked', async () => {
+  test('are called one at a time, or not at all, on request', async () => {
     const { anthropic } = scriptedClient(`${call}${callOf(7)}`);
     const one = await anthropic.messages.create({
       ...asked,
@@ -117,7 +117,7 @@ describe('tools', () => {
   });
 });
 
-test('tokens are counted as the prompt of a message has them', async () => {
+test('the token count is that of a message’s prompt', async () => {
   const { anthropic } = scriptedClient('x');
   const { input_tokens } = await anthropic.messages.countTokens({ model: 'scripted', messages, tools });
   const { usage } = await anthropic.messages.create({ ...asked, tools });
@@ -142,7 +142,7 @@ test('settings of Anthropic’s own service that change nothing here are taken',
   }
 });
 
-test('what cannot be done is refused in the interface’s own form', async () => {
+test('unsupported requests are refused in the interface’s own form', async () => {
   const { anthropic } = scriptedClient('x');
   const refusals: [object, RegExp][] = [
     [{ messages: [...messages, { role: 'assistant', content: 'It is' }] }, /continue the beginning of an answer/],

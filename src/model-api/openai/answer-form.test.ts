@@ -64,7 +64,7 @@ function isOfGemma(name: string): name is 'gemma4' | 'function_gemma' {
   return name === 'gemma4' || name === 'function_gemma';
 }
 
-test('arguments that are written as texts end where the next begins', () => {
+test('arguments written as texts end where the next begins', () => {
   const properties = {
     text: { type: 'string' },
     unit: { enum: ['C', 'F'] },

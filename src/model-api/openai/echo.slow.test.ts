@@ -64,7 +64,7 @@ describe('a prompt and its completion', () => {
     }
   });
 
-  test('as token ids, and of several at once, are the same', async () => {
+  test('are the same as token ids, and for several at once', async () => {
     const options = { max_tokens: 1, echo: true, logprobs: 1, temperature: 0 } as const;
     const alone = await Promise.all(prompts.map((prompt) => ask({ prompt, ...options })));
     const together = await ask({ prompt: prompts, ...options });
@@ -104,7 +104,7 @@ describe('a prompt and its completion', () => {
     }
   });
 
-  test('may fill the context, and no more', async () => {
+  test('may fill the context, but not exceed it', async () => {
     const options: CompletionRequest = { prompt: new Array(4096).fill(5), max_tokens: 0, echo: true, logprobs: 0 };
     const { choices } = await ask(options);
     assert.deepEqual([choices[0]!.logprobs!.tokens!.length, choices[0]!.logprobs!.top_logprobs], [4096, null]);
@@ -115,7 +115,7 @@ describe('a prompt and its completion', () => {
     await assert.rejects(ask({ ...options, n: 100 }), { code: 'too_many_tokens', param: 'prompt' });
   });
 
-  test('of too many at once are refused before anything is made of them, also as a stream', async () => {
+  test('too many at once are refused before any work, also as a stream', async () => {
     const request = {
       model: 'tiny',
       prompt: new Array(500_000).fill([5]),
@@ -131,13 +131,13 @@ describe('a prompt and its completion', () => {
       });
   });
 
-  test('nothing is said where no token may be', async () => {
+  test('without room for a token, the answer is empty', async () => {
     const { choices } = await ask({ prompt: '1+1=', max_tokens: 0 });
     assert.deepEqual([choices[0]!.text, choices[0]!.finish_reason], ['', 'length']);
   });
 });
 
-test('a completion goes on with the text of its prompt: a word keeps the space before it', {
+test('a completion continues the text of its prompt: a word keeps the space before it', {
   skip: skipWithoutShared('models/stories260K'),
 }, async () => {
   const serving = await serve(sharedPath('models/stories260K')!, { port: 0 });
@@ -169,7 +169,7 @@ function clientOf(tokenizer: Tokenizer, policy: Policy): OpenAI {
 const roles = { bos_token: '<s>', eos_token: '</s>', unk_token: '<unk>' };
 const characters = characterTokenizerJson('abcdef', ['<unk>', '<s>', '</s>']);
 
-test('what a tokenizer puts before a text is no part of it', async () => {
+test('what a tokenizer puts before a text does not belong to it', async () => {
   const post_processor = {
     type: 'TemplateProcessing',
     single: [{ SpecialToken: { id: '<s>', type_id: 0 } }, { Sequence: { id: 'A', type_id: 0 } }],

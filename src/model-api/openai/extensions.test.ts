@@ -56,7 +56,7 @@ test('top_p: 0 takes the likeliest token, whatever the temperature', async () =>
   assert.deepEqual(await tell({ temperature: 2, top_p: 0, seed: 1 }), await tell({ temperature: 0 }));
 });
 
-test('stop tokens end an answer, and are shown where that is asked for', async () => {
+test('stop tokens end an answer, and are shown on request', async () => {
   for (const [i, { text }] of (await tell({ seed: 5, ignore_eos: true })).entries()) {
     const stop = text[3]!;
     const at = text.indexOf(stop);
@@ -70,7 +70,7 @@ test('stop tokens end an answer, and are shown where that is asked for', async (
   }
 });
 
-test('the end token ends nothing before min_tokens, and with ignore_eos never does', async () => {
+test('the end token is ignored before min_tokens, and always with ignore_eos', async () => {
   const likely = { logit_bias: { [END]: 100 } };
   for (const { tokens, reason } of await tell(likely)) assert.deepEqual([tokens, reason], [1, 'stop']);
   for (const { tokens, reason } of await tell({ ...likely, min_tokens: 7 }))
@@ -90,7 +90,7 @@ test('requests that end differently do not share a batch', async () => {
   assert.deepEqual([ends.usage!.completion_tokens, goesOn.usage!.completion_tokens], [1, 6]);
 });
 
-test('only tokens that are allowed are drawn', async () => {
+test('only allowed tokens are drawn', async () => {
   for (const { text } of await tell({ seed: 3, allowed_token_ids: [idOf('a'), idOf('7')] }))
     assert.match(text, /^[a7]{24}$/);
 });
@@ -106,7 +106,7 @@ test('an answer is one of the given choices', async () => {
   await assert.rejects(tell({ structured_outputs: { choice: ['a'], json: {} } }), { param: 'structured_outputs' });
 });
 
-test('token ids are returned, those of the prompt too, whole and piece by piece', async () => {
+test('token ids of prompt and answer are returned, whole and piece by piece', async () => {
   const fields = {
     model: 'tiny',
     seed: 2,

@@ -41,13 +41,13 @@ for (const [name, attack] of Object.entries(attacks)) {
   });
 }
 
-test('a pattern that fails slowly is tried on names at once', { timeout: 90_000 }, () => {
+test('a pattern that would fail slowly is matched against names at once', { timeout: 90_000 }, () => {
   const names = `{ type: 'object', patternProperties: { '^(a+)+$': true }, properties: { ['a'.repeat(40) + '!']: true } }`;
   assert.equal(read(`schemaGrammar(${names})`), 'made');
   assert.match(read(`schemaGrammar(${names.replace('^(a+)+$', '^(a+)+\\\\1$')})`), /no references in patterns/);
 });
 
-test('ordinary schemas are not too large: many properties, the same bounds again and again', {
+test('ordinary schemas are not too large: many properties, repeated bounds', {
   timeout: 90_000,
 }, () => {
   for (const schema of [

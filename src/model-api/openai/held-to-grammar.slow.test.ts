@@ -74,7 +74,7 @@ test('a completion may end where its text may, and ends where nothing can follow
   assert.deepEqual([one.stopWhen([]), one.stopWhen([1])], [false, true]);
 });
 
-test('special tokens count as texts where the grammar has them as marks, and nowhere else', () => {
+test('special tokens count as texts only where the grammar has them as marks', () => {
   const [open, other] = ['<|tool_call_start|>', '<|other|>'];
   const tokenizer = createTokenizer(characterTokenizerJson('<|tolcasr_>xe', ['</s>', open, other]), {
     eos_token: '</s>',

@@ -35,7 +35,7 @@ const messages = [{ role: 'user', content: 'who' }] satisfies OpenAI.ChatComplet
 const asked = { model: 'tiny', messages, max_tokens: 3000 };
 const person = z.strictObject({ name: z.string(), kind: z.enum(['ab', 'abc']), ages: z.array(z.int()).nullable() });
 
-test('a schema: parsed, whatever the model would say, by any sampling', async () => {
+test('a schema: the answer parses, whatever the model prefers and however it is sampled', async () => {
   const response_format = zodResponseFormat(person, 'person');
   for (const sampling of [
     { seed: 1 },
@@ -57,7 +57,7 @@ test('a schema: parsed, whatever the model would say, by any sampling', async ()
   }
 });
 
-test('vLLM’s fields hold answers, too, and completions as chats', async () => {
+test('vLLM’s fields also constrain answers, in completions as in chats', async () => {
   const schema = { type: 'object', properties: { a: { enum: [1, 2] } }, required: ['a'], additionalProperties: false };
   const response_format = { type: 'json_schema', json_schema: { name: 'x', schema } };
   for (const fields of [
@@ -83,7 +83,7 @@ test('vLLM’s fields hold answers, too, and completions as chats', async () => 
   await assert.rejects(broken, { status: 400, param: 'guided_json' });
 });
 
-test('a stream tells the same, and the log-probabilities are the model’s', async () => {
+test('a stream has the same content, and the log-probabilities are the model’s', async () => {
   const request = { ...asked, seed: 5, logprobs: true, response_format: zodResponseFormat(person, 'person') };
   const { choices } = await client.chat.completions.create(request);
   const chunks = await Array.fromAsync(await client.chat.completions.create({ ...request, stream: true }));
@@ -111,7 +111,7 @@ test('any object, and a text of responses', async () => {
   assert.equal(response.text!.format!.type, 'json_schema');
 });
 
-test('requests that are held and others share a batch', async () => {
+test('constrained and other requests share a batch', async () => {
   const [held, free] = await Promise.all([
     client.chat.completions.create({ ...asked, seed: 6, response_format: zodResponseFormat(person, 'person') }),
     client.chat.completions.create({ ...asked, max_tokens: 40, seed: 6 }),
@@ -121,7 +121,7 @@ test('requests that are held and others share a batch', async () => {
   assert.equal(free.choices[0]!.message.content, alone.choices[0]!.message.content);
 });
 
-test('a call of a tool by force: of any, or of one, whole and as a stream', async () => {
+test('a forced tool call: of any tool, or of one, whole and as a stream', async () => {
   const parameters = {
     type: 'object',
     properties: { a: { type: 'integer' }, b: { enum: ['x', 'y'] } },
@@ -159,7 +159,7 @@ test('a call of a tool by force: of any, or of one, whole and as a stream', asyn
   );
 });
 
-test('a call by force that is cut says nothing, whole, as a stream, and through the other interfaces', async () => {
+test('a forced call that is cut off gives nothing, whole, as a stream, and through the other interfaces', async () => {
   const parameters = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] };
   const tools = [{ type: 'function' as const, function: { name: 'add', parameters } }];
   const forced = { ...asked, seed: 1, tools, tool_choice: 'required' as const };
@@ -191,7 +191,7 @@ test('a call by force that is cut says nothing, whole, as a stream, and through 
   assert.deepEqual([content, stop_reason], [[], 'max_tokens']);
 });
 
-test('a schema that answers cannot be held to is refused, and so is JSON beside tools or without tokens for it', async () => {
+test('a schema that cannot be enforced is refused, and so is JSON beside tools or without tokens for it', async () => {
   const ask = (fields: object, by = client) => by.chat.completions.create({ ...asked, ...fields });
   const held = (schema: object) => ({ type: 'json_schema', json_schema: { name: 'x', schema } });
   const refused = (code: string) => ({ status: 400, code, param: 'response_format' });

@@ -29,7 +29,7 @@ function held(schema: Record<string, unknown>): GrammarRule | undefined {
   }
 }
 
-test('what the grammar of a random schema allows conforms, and it allows all conforming values that are no lists or objects', async () => {
+test('texts of a random schema’s grammar conform, and it allows all conforming values except lists and objects', async () => {
   const random = randomStream(7);
   const drawn: { schema: unknown; values: string[] }[] = [];
   let count = 0;
@@ -53,7 +53,7 @@ test('what the grammar of a random schema allows conforms, and it allows all con
       assert.notEqual(answers[i]?.[j], false, `${JSON.stringify(schema)} ${value}`);
 });
 
-test('schemas of pydantic models are held to', async () => {
+test('schemas of pydantic models are enforced', async () => {
   const models = ask<Record<string, { schema: Record<string, unknown>; value: unknown }>>('pydantic_schemas.py', null);
   assert.ok(Object.keys(models).length > 30);
   for (const [name, { schema, value }] of Object.entries(models)) {

@@ -100,7 +100,7 @@ test('whole numbers within bounds, and no others', () => {
   for (const text of ['1.01', '-0.1', '2', '1e3']) assert.ok(!isTextOf(share, text), text);
 });
 
-test('what conforms is allowed as writers write it: compact, with blanks, indented', () => {
+test('conforming values are allowed in every layout: compact, with blanks, indented', () => {
   const person = {
     name: 'A "b" \\ \n\u0001é🙂',
     age: -12,
@@ -181,7 +181,7 @@ const ofZod: Record<string, readonly [z.ZodType, unknown, unknown]> = {
   itself: [Tree, { value: 1, children: [{ value: 2, children: [] }] }, { value: 1, children: [{}] }],
 };
 
-test('schemas as zod writes them, also for OpenAI, are held to', async () => {
+test('schemas written by zod, also for OpenAI, are enforced', async () => {
   const random = randomStream(5);
   for (const [name, [type, right, wrong]] of Object.entries(ofZod)) {
     const schemas: Record<string, unknown>[] = [z.toJSONSchema(type), z.toJSONSchema(type, { target: 'draft-7' })];
@@ -203,7 +203,7 @@ test('schemas as zod writes them, also for OpenAI, are held to', async () => {
   assert.ok(isTextOf(schemaGrammar(json_schema.schema!), '{"shape":{"kind":"circle","r":2.5}}'));
 });
 
-test('keywords that say nothing about values are no hindrance, and nor are those of other types', () => {
+test('keywords without a constraint, and those of other types, are accepted', () => {
   const grammar = schemaGrammar({
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     $id: 'https://example.com/a',
@@ -224,7 +224,7 @@ test('keywords that say nothing about values are no hindrance, and nor are those
   assert.ok(!isTextOf(grammar, 'null'));
 });
 
-test('schemas beside each other all hold', () => {
+test('schemas side by side all apply', () => {
   for (const [schema, right, wrong] of [
     [
       {
@@ -305,7 +305,7 @@ test('multiples within bounds, and no others', () => {
   }
 });
 
-test('schemas that a text cannot be held to are refused, with the place', () => {
+test('schemas that cannot be enforced are refused, with the place', () => {
   const refused = (schema: Record<string, unknown>, message: RegExp) =>
     assert.throws(
       () => schemaGrammar(schema),

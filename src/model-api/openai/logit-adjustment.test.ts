@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { scriptedClient } from '../../../test/scripted-client.ts';
 import { logitAdjustment } from './logit-adjustment.ts';
 
-test('penalties count what was sampled, that of repetition also the prompt; biases are added', () => {
+test('penalties count sampled tokens, the repetition penalty also the prompt; biases are added', () => {
   const adjusted = (request: object, ids: readonly number[]) => {
     const logits = Float64Array.of(1, -1, 2, -2, 3);
     logitAdjustment(request, [3, 4]).adjust?.(logits, ids);
@@ -44,7 +44,7 @@ test('tokens are counted as they come', () => {
   }
 });
 
-test('a model whose policy tells no logits refuses what would change them, and nothing that would not', async () => {
+test('a model without logits refuses only settings that would change them', async () => {
   const { client } = scriptedClient('5');
   const ask = (fields: object) =>
     client.chat.completions.create({ model: 'scripted', messages: [{ role: 'user', content: '2 + 3' }], ...fields });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chatRequest, messagesOf } from './requests.ts';
 
-test('messages keep their names and their thoughts, under the names of other servers', () => {
+test('messages keep their names, and their thoughts under the keys of other servers', () => {
   const request = chatRequest.parse({
     model: 'm',
     messages: [

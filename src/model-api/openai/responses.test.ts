@@ -25,7 +25,7 @@ describe('a response', () => {
     assert.equal(total_tokens, input_tokens + output_tokens);
   });
 
-  test('that calls tools has the words before them, and a call each', async () => {
+  test('that calls tools has the text before them, and an item for each call', async () => {
     const { client, prompts } = scriptedClient(`Let me see. ${call}`);
     const { output } = await client.responses.create({ model, input: 'What is 2 + 3?', tools });
     assert.match(prompts[0]!, /adds/);
@@ -45,7 +45,7 @@ describe('a response', () => {
     );
   });
 
-  test('goes back to the model with the answers of its calls, as the same conversation that a chat completion sends', async () => {
+  test('goes back to the model with the answers to its calls, as the same conversation as in a chat completion', async () => {
     const { output } = await scriptedClient(`So. ${call}${call}`).client.responses.create({
       model,
       input: 'Add.',
@@ -76,7 +76,7 @@ describe('a response', () => {
     assert.equal(prompts[0], prompts[1]);
   });
 
-  test('tells log-probabilities if they are included', async () => {
+  test('has log-probabilities if they are included', async () => {
     const { client } = scriptedClient('Yes');
     const include = ['message.output_text.logprobs'] as const satisfies OpenAI.Responses.ResponseIncludable[];
     const { output } = await client.responses.create({ model, input: 'Well?', include });
@@ -111,7 +111,7 @@ describe('a stream of events', () => {
     }
   });
 
-  test('is refused by its status while nothing has been told', async () => {
+  test('is refused by its status before the first event', async () => {
     const { client } = scriptedClient('x');
     await assert.rejects(client.responses.create({ model: 'other', input: 'x', stream: true }), { status: 404 });
   });
@@ -127,7 +127,7 @@ function said({ output, status, usage }: OpenAI.Responses.Response): object {
   return { items, status, usage };
 }
 
-test('one that was cut says so', async () => {
+test('one that was cut off says so', async () => {
   const { client } = scriptedClient('It is 5.');
   const { status, incomplete_details, output, output_text } = await client.responses.create({
     model,
@@ -184,7 +184,7 @@ test('reasoning of another server comes back as thoughts of the turn that follow
   );
 });
 
-test('what this server cannot do is refused, and said', async () => {
+test('unsupported requests are refused with a reason', async () => {
   const { client } = scriptedClient('x');
   const refusals: [Partial<Record<keyof OpenAI.Responses.ResponseCreateParams, unknown>>, RegExp][] = [
     [{ previous_response_id: 'resp_1' }, /previous_response_id: this server keeps no responses/],

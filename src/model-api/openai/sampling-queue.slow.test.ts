@@ -42,7 +42,7 @@ function asking(queue: SamplingQueue, answered: string[], options: SharedOptions
   };
 }
 
-test('who comes later joins the batch, and who is done first is answered first, with what it would have been told alone', async () => {
+test('later requests join the batch, and each is answered when it is done, as it would be alone', async () => {
   const alone = [await asking(open(), [])('long', 50), await asking(open(), [])('short', 4)];
   const answered: string[] = [];
   const ask = asking(open(), answered);
@@ -78,7 +78,7 @@ test('an idle policy waits a moment for the requests of all clients, but not for
   assert.ok((await sampled(0, 6)).length > 1);
 });
 
-test('a request that is sampled in another way is not overtaken by those that come after it', async () => {
+test('a request with other sampling settings is not overtaken by later ones', async () => {
   const answered: string[] = [];
   const queue = open();
   const [plain, greedy] = [asking(queue, answered), asking(queue, answered, { temperature: 0 })];
@@ -91,7 +91,7 @@ test('a request that is sampled in another way is not overtaken by those that co
   assert.deepEqual(answered, ['first', 'greedy', 'last']);
 });
 
-test('a batch holds so many completions at most, but a single request may ask for more', async () => {
+test('a batch has a limit, but a single request may ask for more completions', async () => {
   const answered: string[] = [];
   const ask = asking(open({ largestBatch: 3 }), answered);
   const later: Promise<unknown>[] = [];
@@ -121,7 +121,7 @@ test('a client that goes away frees its place, and the others are answered', asy
   assert.deepEqual(answered.slice(-2), ['nobody', 'next']);
 });
 
-test('what the policy throws reaches all whose completions it was sampling, and no one after them', async () => {
+test('an error of the policy reaches all requests of its batch, and no later ones', async () => {
   const { contextLength } = model.policy();
   let failures = 1;
   const policy: Policy = {

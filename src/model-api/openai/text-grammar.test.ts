@@ -84,7 +84,7 @@ test('characters may be escaped as JSON escapes them', () => {
   assert.ok(!isTextOf(grammar, '"\\"\\\\\n\\u0001/"'));
 });
 
-test('expressions with very many states end', () => {
+test('expressions with very many states terminate', () => {
   const started = performance.now();
   for (const source of [
     '^(a|b)*a(a|b){30}$',

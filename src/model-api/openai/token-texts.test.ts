@@ -22,7 +22,7 @@ function told(tokenizer: Tokenizer, ids: readonly number[], skipSpecial = true) 
   };
 }
 
-test('tokens of bytes have their own, and begin at the character that they are part of', () => {
+test('byte tokens have their own bytes, and begin at the character that they belong to', () => {
   const ids = [256, 0xf0, 0x9f, 0x98, 0x80, 256, 0xc3, 0xa9, 0x41, 258];
   const { text, offsets, texts } = told(fallback, ids);
   assert.equal(text.toString(), 'hi😀 hiéA');
@@ -32,7 +32,7 @@ test('tokens of bytes have their own, and begin at the character that they are p
   assert.equal(told(fallback, ids, false).text.toString(), 'hi😀 hiéA</s>');
 });
 
-test('offsets go on behind bytes that make no character, and across special tokens that are left out', () => {
+test('offsets continue after invalid bytes and across omitted special tokens', () => {
   for (const ids of [
     [0xff, 256, 256],
     [0xe2, 0x82, 256, 0x41],
@@ -48,7 +48,7 @@ test('offsets go on behind bytes that make no character, and across special toke
   }
 });
 
-test('likeliest tokens that say the same are told apart, in completions by their ids', () => {
+test('likeliest tokens with the same text are told apart, in completions by their ids', () => {
   const top = [0x41, 259, 0xf0, 0xf1].map((id, i) => ({ id, logprob: -1 - i }));
   const write = (id: number, asIds = false) =>
     completionLogprobs(fallback, { skipSpecial: true, asIds })([{ id, plainLogprob: -9, topLogprobs: top }]);

@@ -15,7 +15,7 @@ const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 
 const call = toolSyntaxes.plain.render({ name: 'add', arguments: { a: 2, b: 3 } });
 
 describe('a call of a tool', () => {
-  test('is an answer of its own kind', async () => {
+  test('is its own kind of answer', async () => {
     const { client, prompts } = clientOf(`Let me see. ${call}`);
     const { choices } = await client.chat.completions.create({ model: 'scripted', messages, tools });
     const { message, finish_reason } = choices[0]!;
@@ -69,7 +69,7 @@ describe('a call of a tool', () => {
     assert.match(prompts[1]!, /"id": ?1234567890123456789, ?"x": ?1\.0/);
   });
 
-  test('is text where no tool was offered, or none may be called', async () => {
+  test('is text if no tool was offered, or none may be called', async () => {
     const { client } = clientOf(call);
     for (const options of [{}, { tools, tool_choice: 'none' as const }]) {
       const { choices } = await client.chat.completions.create({ model: 'scripted', messages, ...options });
@@ -96,7 +96,7 @@ test('a call in thoughts that the prompt has opened is text, whole and as a stre
   }
 });
 
-test('of several calls the first is told where they may not be parallel', async () => {
+test('only the first of several calls is returned if parallel calls are not allowed', async () => {
   for (const [parallel_tool_calls, calls] of [
     [undefined, 2],
     [true, 2],
@@ -158,7 +158,7 @@ describe('a stream with tools', () => {
     return { texts, choices, whole: whole.choices[0]! };
   };
 
-  test('tells text as it grows, up to where a call may begin', async () => {
+  test('streams text as it grows, up to where a call may begin', async () => {
     for (const words of ['It is 5, or <b>not</b> <too', `Let me see. ${call}`, `${call} Done. ${call} So.`, call]) {
       const { texts } = await piecesOf(words);
       assert.ok(words === call ? texts.length === 0 : texts.length > 3, words);
@@ -166,20 +166,20 @@ describe('a stream with tools', () => {
     }
   });
 
-  test('tells a call that cannot be read when it is clear that it is none', async () => {
+  test('streams a call that cannot be read as text once that is clear', async () => {
     const { texts } = await piecesOf('Well. <tool_call>add {"a": 2,</tool_call> What now?');
     assert.equal(texts.slice(0, -1).join(''), 'Well.');
     await piecesOf('Well. <tool_call>add');
   });
 
-  test('tells log-probabilities of all tokens', async () => {
+  test('has log-probabilities of all tokens', async () => {
     const { choices, whole } = await piecesOf(`Let me see. ${call}`, { logprobs: true });
     const told = choices.flatMap(({ logprobs }) => logprobs?.content ?? []);
     assert.deepEqual(told, whole.logprobs!.content);
   });
 });
 
-test('arguments that are no object, and a tool without a name, are refused', async () => {
+test('arguments that are not an object, and a tool without a name, are refused', async () => {
   const { client } = clientOf('x');
   const bad = { id: 'c1', type: 'function', function: { name: 'add', arguments: '[1' } } as const;
   const history: OpenAI.ChatCompletionMessageParam[] = [{ role: 'assistant', tool_calls: [bad] }];
