@@ -55,7 +55,7 @@ class Comparison {
     if (isPlainNumber(gold) && isPlainNumber(answer)) return false;
     if (structureOf(gold) === structureOf(answer)) return true;
     if (gold.kind === 'symbol' && answer.kind === 'symbol') return areSameSymbols(gold.name, answer.name);
-    return !isInfinite(gold) && !isInfinite(answer) && haveSameValues(gold, answer);
+    return !isInfinite(gold) && !isInfinite(answer) && haveSameValues(gold, withConstantAs(gold, answer));
   }
 
   #areSameRelations(gold: Relation, answer: Relation): boolean {
@@ -68,8 +68,10 @@ class Comparison {
     if (isAssignment(gold) && isEquation(answer) && answer.sides.length !== gold.sides.length) {
       return this.areSame(gold.sides.at(-1)!, answer.sides.at(-1)!) && !isName(answer.sides[0]!);
     }
-    if (gold.sides.length !== answer.sides.length) return false;
-    return this.#arePairwiseSame(gold, answer) || this.#arePairwiseSame(gold, reversed(answer));
+    if (gold.sides.length !== answer.sides.length) return allowTheSame(gold, answer);
+    return (
+      this.#arePairwiseSame(gold, answer) || this.#arePairwiseSame(gold, reversed(answer)) || allowTheSame(gold, answer)
+    );
   }
 
   /** Equal names and equal values; `x = 1 + 2 = 3` has the value after the last sign. */
@@ -156,6 +158,18 @@ function withoutNames(gold: MathNode, answer: MathNode): readonly [MathNode, Mat
   return [gold, answer];
 }
 
+/** The constant of integration is C or c. */
+function withConstantAs(gold: MathNode, answer: MathNode): MathNode {
+  const [names, others] = [variablesOf(gold), variablesOf(answer)];
+  const isOther = names.includes('C') && others.includes('c') && !names.includes('c') && !others.includes('C');
+  return isOther
+    ? renamed(
+        answer,
+        others.map((name) => (name === 'c' ? 'C' : name)),
+      )
+    : answer;
+}
+
 /** The x of `x = 1, 2` is x_1 and x_2. */
 function isSubscripted(gold: MathNode, answer: MathNode): boolean {
   if (gold.kind !== 'symbol' || answer.kind !== 'symbol') return false;
@@ -236,6 +250,18 @@ function intervalOf(relation: Relation): MathNode | undefined {
     isStartOpen: signs[at - 1] !== '<=',
     isEndOpen: signs[at] !== '<=',
   };
+}
+
+/** `|x| < 3` and `-3 < x < 3`: inequalities of one variable with the same solutions. */
+function allowTheSame(gold: Relation, answer: Relation): boolean {
+  if (isEquation(gold) || isEquation(answer)) return false;
+  const [[name, ...more], [other, ...others]] = [variablesOf(gold), variablesOf(answer)];
+  if (name === undefined || name !== other || more.length > 0 || others.length > 0) return false;
+  return !hasCall(gold) && !hasCall(answer) && areSameSets(gold, answer) === true;
+}
+
+function hasCall(relation: Relation): boolean {
+  return structureOf(relation).includes('"call"');
 }
 
 /** Turns `x < 3` into `3 > x`. */

@@ -1,5 +1,6 @@
 // Evaluates expressions: exactly, if the value is a fraction, or in complex doubles for given values of the variables.
 import { add, type Complex, divide, hasValue, modulus, multiply, notANumber, real, sin } from './complex.ts';
+import { integral } from './integrate.ts';
 import { operationNamed, trigonometric } from './operations.ts';
 import { type Rational, toNumber } from './rational.ts';
 import type { MathNode, Series } from './syntax.ts';
@@ -94,13 +95,18 @@ function unknownFunction(name: string, operands: readonly Complex[]): Complex {
 /** The sum or product itself if the bounds are whole numbers, or ∞ and the terms vanish; else a function of bounds and term. */
 function seriesValue(series: Series, point: Point): Complex {
   const [from, to] = [valueAt(series.from, point), valueAt(series.to, point)];
+  const termAt = (at: number) => valueAt(series.term, { ...point, [series.variable]: at });
+  if (series.name === 'integrate') {
+    const value = integralOf(termAt, from, to);
+    return hasValue(value) ? value : unknownFunction('integral', [from, ofBound(to), termAt(0.731)]);
+  }
   const combine = operationNamed(series.name).value;
   const isCountable = Number.isInteger(from.re) && from.im === 0 && (Number.isInteger(to.re) || to.re === Infinity);
   if (isCountable) {
     let value = real(series.name === 'add' ? 0 : 1);
     const last = Math.min(to.re, from.re + MOST_TERMS);
     for (let k = from.re; k <= last; k++) {
-      const next = combine(value, valueAt(series.term, { ...point, [series.variable]: k }));
+      const next = combine(value, termAt(k));
       if (!hasValue(next)) return notANumber;
       const hasConverged = to.re === Infinity && k > from.re + 20 && isUnchanged(value, next);
       value = next;
@@ -108,8 +114,25 @@ function seriesValue(series: Series, point: Point): Complex {
     }
     if (to.re <= last) return value;
   }
-  const term = valueAt(series.term, { ...point, [series.variable]: 0.731 });
-  return unknownFunction(`series ${series.name}`, [from, real(Number.isFinite(to.re) ? to.re : 1e3), term]);
+  return unknownFunction(`series ${series.name}`, [from, ofBound(to), termAt(0.731)]);
+}
+
+function ofBound(to: Complex): Complex {
+  return real(Number.isFinite(to.re) ? to.re : 1e3);
+}
+
+function integralOf(termAt: (at: number) => Complex, from: Complex, to: Complex): Complex {
+  if (from.im !== 0 || to.im !== 0 || Number.isNaN(from.re) || Number.isNaN(to.re)) return notANumber;
+  return real(
+    integral(
+      (at) => {
+        const { re, im } = termAt(at);
+        return im === 0 ? re : Number.NaN;
+      },
+      from.re,
+      to.re,
+    ),
+  );
 }
 
 function isUnchanged(before: Complex, after: Complex): boolean {

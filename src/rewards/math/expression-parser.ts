@@ -1,4 +1,5 @@
 // Parses expressions: sums, products with and without a sign, powers, functions, roots and series.
+import { variablesOf } from './evaluate.ts';
 import { applied, inverseOf, numberNode } from './functions.ts';
 import type { OperationName } from './operations.ts';
 import { eitherSign } from './signs.ts';
@@ -23,6 +24,7 @@ const LONGEST_PRODUCT_OF_LETTERS = 8;
 export class ExpressionParser {
   readonly #stream: TokenStream;
   readonly #surroundings: Surroundings;
+  #openIntegrals = 0;
 
   constructor(stream: TokenStream, surroundings: Surroundings) {
     this.#stream = stream;
@@ -54,6 +56,8 @@ export class ExpressionParser {
       assertFew(count);
       if (this.#stream.take('*')) product = operation('multiply', product, this.#parseUnary());
       else if (this.#stream.take('/')) product = operation('divide', product, this.#parseUnary());
+      else if (this.#stream.take('\\mod')) product = operation('modulo', product, this.#parsePower());
+      else if (this.#stream.take('\\pmod')) product = residueOf(product, this.#parsePower());
       else if (this.#startsFactor()) product = this.#parseImplicitFactor(product);
       else return product;
     }
@@ -71,6 +75,9 @@ export class ExpressionParser {
     }
     const isFraction = next.text === '\\frac';
     const factor = this.#parsePower();
+    // A number times a vector is a vector.
+    if (factor.kind === 'tuple' && variablesOf(before).length === 0)
+      return { kind: 'tuple', items: factor.items.map((item) => operation('multiply', before, item)) };
     return (isWhole && isFraction && mixedNumber(before, factor)) || operation('multiply', before, factor);
   }
 
@@ -163,6 +170,7 @@ export class ExpressionParser {
     if (mark === '\\binom') return operation('binomial', this.#parsePrimary(), this.#parsePrimary());
     if (mark === '\\sum') return this.#parseSeries('add');
     if (mark === '\\prod') return this.#parseSeries('multiply');
+    if (mark === '\\int') return this.#parseIntegral();
     const closer = closers[mark];
     if (closer === undefined) return this.#surroundings.parseBracketed(mark);
     const inner = this.parseSum();
@@ -182,6 +190,25 @@ export class ExpressionParser {
     const [variable, from] = isRange ? (range satisfies Relation).sides : [];
     if (variable?.kind !== 'symbol' || !from) throw new NotMathematics();
     return { kind: 'series', name, variable: variable.name, from, to, term: this.#parseProduct() };
+  }
+
+  /** `\int_0^1 x^2 \, dx` */
+  #parseIntegral(): MathNode {
+    this.#stream.expect('_');
+    const from = this.#parseExponent();
+    this.#stream.expect('^');
+    const to = this.#parseExponent();
+    this.#openIntegrals++;
+    const term = this.parseSum();
+    this.#openIntegrals--;
+    const [d, variable] = [this.#stream.next(), this.#stream.next()];
+    if (d.text !== 'd' || variable.kind !== 'name') throw new NotMathematics();
+    return { kind: 'series', name: 'integrate', variable: variable.text, from, to, term };
+  }
+
+  #isDifferential(): boolean {
+    const [d, variable] = [this.#stream.peek(), this.#stream.peek(1)];
+    return this.#openIntegrals > 0 && d?.kind === 'name' && d.text === 'd' && variable?.kind === 'name';
   }
 
   #parseName(name: string): MathNode {
@@ -248,9 +275,9 @@ export class ExpressionParser {
 
   #startsFactor(): boolean {
     const token = this.#stream.peek();
-    if (token === undefined || token.kind === 'text') return false;
+    if (token === undefined || token.kind === 'text' || this.#isDifferential()) return false;
     if (token.kind !== 'mark') return true;
-    return /^(?:[({⌊⌈]|\\(?:frac|binom|sum|prod|begin .*))$/.test(token.text);
+    return /^(?:[({⌊⌈]|\\(?:frac|binom|sum|prod|int|begin .*))$/.test(token.text);
   }
 }
 
@@ -267,6 +294,11 @@ function mixedNumber(whole: MathNode, fraction: MathNode): MathNode | undefined 
   if (below.kind === 'operation' && (below.name === 'percent' || below.name === 'degrees'))
     return mixedNumber(whole, operation(below.name, operation('divide', above, below.operands[0]!)));
   return operands.every(({ kind }) => kind === 'number') ? operation('add', whole, fraction) : undefined;
+}
+
+/** The class of numbers that leave the same rest. */
+export function residueOf(number: MathNode, modulus: MathNode): MathNode {
+  return { kind: 'call', name: 'mod', operands: [operation('modulo', number, modulus), modulus] };
 }
 
 function fail(): never {

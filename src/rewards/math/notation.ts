@@ -25,6 +25,8 @@ const unicode: readonly (readonly [RegExp, string | ((sign: string) => string)])
   [/ℤ/g, '\\mathbb{Z}'],
   [/[✓✔✅∎]/gu, ''],
   [/√\s*(\d+(?:\.\d+)?|[a-z])/g, 'sqrt($1)'],
+  [/∛/g, '\\sqrt[3]'],
+  [/∜/g, '\\sqrt[4]'],
   [/√/g, ' sqrt'],
   [/[°º˚]/g, '^\\circ '],
   [/[⟨〈]/g, '('],
@@ -41,7 +43,7 @@ const decoration =
   /\\(?:left|right)\.|\\(?:left|right|middle|m?left|m?right|[bB]igg?[lrm]?|displaystyle|textstyle|scriptstyle|tiny|small|normalsize|[lL]arge|LARGE|[hH]uge|limits|mathopen|mathclose|mathstrut|hfill|nonumber|notag|angle|triangle|therefore|because|checkmark|blacksquare|qed|rm|bf|it|sf|tt)(?![a-zA-Z])|\\(?:text)?color\s*\{[^{}]*\}|\\(?:h|v)space\*?\{[^{}]*\}|\\[hv]?phantom\s*\{[^{}]*\}|\\hline(?![a-z])|(?<![\w)\]])\*\*|\*\*(?![\w(\\])/g;
 /** Accents and styles: their content is what counts. */
 const styles =
-  /\\(?:vec|mathbf|mathcal|mathbb|mathsf|boldsymbol|bm|pmb|hat|widehat|tilde|bar|overline|overrightarrow|underline|overset\{[^{}]*\}|underset\{[^{}]*\}|mathring|ensuremath)\s*(?=[{a-zA-Z\\])/g;
+  /\\(?:vec|mathbf|mathcal|mathbb|mathsf|boldsymbol|bm|pmb|hat|widehat|tilde|bar|overline|overrightarrow|underline|overset\{[^{}]*\}|underset\{[^{}]*\}|mathring|ensuremath)(?![a-zA-Z])\s*(?=[{a-zA-Z\\])/g;
 const textCommand =
   /\\(?:text(?:normal|bf|it|rm|sf|tt|up)?|math(?:rm|it|bf|sf|tt)|mbox|hbox|operatorname\*?)\s*\{((?:[^{}]|\{[^{}]*\})*)\}/g;
 
@@ -70,6 +72,10 @@ export function normalise(given: string): string {
       (digits) => `^{${[...digits].map((digit) => '0123456789-'[SUPERSCRIPTS.indexOf(digit)]).join('')}}`,
     )
     .replace(/\\(?:mathbb|mathbf|Bbb)\s*\{?\s*R\s*\}?|\\R(?![a-zA-Z])/g, '\\reals ')
+    .replace(/\\not\s*=/g, '\\ne ')
+    .replace(/\\root\s*\{?\s*(\w)\s*\}?\s*\\of(?![a-z])/g, '\\sqrt[$1]')
+    .replace(/\(\s*(?:\\(?:mathrm|text)\s*\{\s*mod\s*\}|\\mod|mod)(?![a-z])([^()]{1,40})\)/g, '\\pmod{$1}')
+    .replace(/\\(?:lor|vee)(?=[^=]*=)/g, ',')
     .replace(/\\reals\s*-\s*(?=\\\{)/g, '\\reals \\setminus ')
     .replace(/\{\\rm\s+([^{}]*)\}/g, '\\text{$1}');
   text = dropUnitNotations(withPlainNumerals(withoutDomain(text)))

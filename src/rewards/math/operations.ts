@@ -119,6 +119,10 @@ const operations = {
     value: onlyExact,
     exact: ofWholes((a, b) => (a! * b! === 0n ? 0n : (a! * b!) / fraction.greatestDivisor(a!, b!))),
   },
+  modulo: {
+    value: ofReals((a, m) => (m === 0 ? Number.NaN : a! - m! * Math.floor(a! / m!))),
+    exact: ofWholes((a, m) => (m === 0n ? undefined : a! - m! * fraction.floorDivide(a!, m!))),
+  },
   min: { value: ofReals(Math.min) },
   max: { value: ofReals(Math.max) },
   exp: { value: complex.exp },

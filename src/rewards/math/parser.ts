@@ -1,6 +1,6 @@
 // Parses an answer in LaTeX or plain notation: expressions, sets, tuples, intervals, matrices, equations, inequalities, text.
 import { variablesOf } from './evaluate.ts';
-import { ExpressionParser } from './expression-parser.ts';
+import { ExpressionParser, residueOf } from './expression-parser.ts';
 import { determinant } from './matrices.ts';
 import { normalise } from './notation.ts';
 import { withSpreadSigns } from './signs.ts';
@@ -29,6 +29,7 @@ export function parseAnswer(text: string): MathNode | undefined {
 
 function textNode(text: string): MathNode {
   if (/^(?:all|any) real(?: number)?s?$/.test(text)) return realLine;
+  if (/^(?:(?:the )?limit )?does not exist$/.test(text)) return { kind: 'word', text: 'dne' };
   return /^(?:there (?:is|are) )?no (?:real )?solutions?$|^(?:the )?empty set$/.test(text)
     ? { kind: 'set', items: [] }
     : { kind: 'word', text };
@@ -93,6 +94,7 @@ class AnswerParser {
   #parseRelation(): MathNode {
     const sides = [this.#parseRegion()];
     const signs: RelationSign[] = [];
+    let isCongruence = false;
     for (;;) {
       // `x ∈ S` means the answer S.
       if (this.#stream.take('∈')) return this.#parseRegion();
@@ -102,12 +104,19 @@ class AnswerParser {
         if (signs.length === 0 && isUnknown(sides[0]!)) return this.#lastApproximation!;
         continue;
       }
+      if (this.#stream.take('≡')) {
+        isCongruence = true;
+        signs.push('=');
+        sides.push(this.#parseRegion());
+        continue;
+      }
       const sign = this.#stream.peek();
       if (sign?.kind !== 'mark' || !relationSigns.has(sign.text)) break;
       this.#stream.skip(1);
       signs.push(sign.text as RelationSign);
       sides.push(this.#parseRegion());
     }
+    if (isCongruence) sides.push(residue(sides.pop()!));
     return signs.length === 0 ? sides[0]! : { kind: 'relation', sides, signs };
   }
 
@@ -210,6 +219,11 @@ class AnswerParser {
       return { kind: 'list', items: system };
     return { kind: 'matrix', items: rows.map((items) => ({ kind: 'tuple', items })) };
   }
+}
+
+/** The 3 mod 7 of `x ≡ 3 (mod 7)` and `x ≡ 10 mod 7`, which is not the number 3. */
+function residue(node: MathNode): MathNode {
+  return node.kind === 'operation' && node.name === 'modulo' ? residueOf(node.operands[0]!, node.operands[1]!) : node;
 }
 
 /** π ≈ 3.14 is π, but x ≈ 7 is 7. */

@@ -28,7 +28,11 @@ export function withOtherReadings(answer: MathNode | undefined, text: string, pl
   const letter = marked ?? bare;
   const others: (MathNode | undefined)[] = letter
     ? [{ kind: 'symbol', name: letter }, parseAnswer(content!)]
-    : [readByCustom(text), inFull, ...(isAlone ? [readAmongWords(text), readAsWords(text)] : [])];
+    : [
+        readByCustom(text),
+        inFull,
+        ...(isAlone ? [readNamedChoice(text), readAmongWords(text), readAsWords(text)] : []),
+      ];
   return [answer, ...others].filter((reading) => reading !== undefined);
 }
 
@@ -37,6 +41,13 @@ function readScaled(text: string): MathNode | undefined {
   const [, count, scale] = scaled.exec(text) ?? [];
   const number = count === undefined ? undefined : parseAnswer(count);
   return number && operation('multiply', number, numberNode(`1${'0'.repeat(zerosOf[scale!.toLowerCase()]!)}`));
+}
+
+/** `\text{Option A}` */
+function readNamedChoice(text: string): MathNode | undefined {
+  const inner = onlyText.exec(text)?.[1] ?? text;
+  const letter = /^\s*(?:option|choice|answer)\s*\(?([A-J])\)?\s*\.?\s*$/i.exec(inner)?.[1];
+  return letter === undefined ? undefined : { kind: 'symbol', name: letter.toUpperCase() };
 }
 
 function readAmongWords(text: string): MathNode | undefined {

@@ -41,10 +41,10 @@ export interface Relation {
   readonly signs: readonly RelationSign[];
 }
 
-/** A sum or product over the whole numbers `from` … `to`. */
+/** A sum or product over the whole numbers `from` … `to`, or an integral between them. */
 export interface Series {
   readonly kind: 'series';
-  readonly name: 'add' | 'multiply';
+  readonly name: 'add' | 'multiply' | 'integrate';
   readonly variable: string;
   readonly from: MathNode;
   readonly to: MathNode;

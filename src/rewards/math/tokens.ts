@@ -35,7 +35,11 @@ const markOfCommand: Readonly<Record<string, string>> = {
   approx: '≈',
   approxeq: '≈',
   simeq: '≈',
-  equiv: '=',
+  equiv: '≡',
+  pmod: '\\pmod',
+  bmod: '\\mod',
+  mod: '\\mod',
+  int: '\\int',
   in: '∈',
   cup: '∪',
   cap: '∩',
@@ -82,6 +86,7 @@ const nameOfCommand: Readonly<Record<string, string>> = {
   infty: 'infinity',
   inf: 'infinity',
   imath: 'i',
+  jmath: 'j',
   varphi: 'phi',
   varepsilon: 'epsilon',
   vartheta: 'theta',
@@ -167,7 +172,16 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text);
 }
 
+// What these say of their two sides changes if the sides do: no product. Nothing here reads them.
+const unreadSigns: ReadonlySet<string> = new Set(
+  (
+    'subset subseteq subsetneq supset supseteq supsetneq to rightarrow longrightarrow Rightarrow implies mapsto leftarrow Leftarrow gets ' +
+    'Leftrightarrow iff perp parallel land wedge lor vee neg lnot notin ni prec succ ll gg nmid models vdash cong sim propto nabla'
+  ).split(' '),
+);
+
 function command(name: string): Token {
+  if (unreadSigns.has(name)) return { kind: 'mark', text: `\\${name}` };
   const mark = markOfCommand[name];
   return mark ? { kind: 'mark', text: mark } : { kind: 'name', text: nameOfCommand[name] ?? name };
 }

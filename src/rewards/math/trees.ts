@@ -12,9 +12,22 @@ export function textOf(node: MathNode): string {
   return node.kind === 'operation' && node.name === 'multiply' ? node.operands.map(textOf).join('') : '';
 }
 
+const otherNames: Readonly<Record<string, string>> = {
+  wedge: '\\land',
+  vee: '\\lor',
+  lnot: '\\neg',
+  rightarrow: '\\to',
+  longrightarrow: '\\to',
+  implies: '\\Rightarrow',
+  iff: '\\Leftrightarrow',
+  '|': '\\parallel',
+};
+const otherName = /\\(?:[a-zA-Z]+|\|)/g;
+
 /** A formula that is not read: its blanks, the style of its letters and braces around one sign say nothing. */
 function withoutDecoration(formula: string): string {
   return formula
+    .replace(otherName, (name) => otherNames[name.slice(1)] ?? name)
     .replace(/\s|\\(?:[,;:! ]|(?:left|right|displaystyle|limits)(?![a-zA-Z]))|~/g, '')
     .replace(/\\(?:mathrm|text)\{([a-zA-Z])\}/g, '$1')
     .replace(/\{(\w)\}/g, '$1');

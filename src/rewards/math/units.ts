@@ -80,7 +80,9 @@ const unitNotations: readonly (readonly [RegExp, string])[] = [
 /** What `\text{content}` means after `before`: a separator, a unit to drop, or text. */
 export function textOf(content: string, before: string): string {
   const trimmed = content.replace(/[~\s]+/g, ' ').trim();
-  if (/^,?\s*(?:and|or)\b|\b(?:and|or),?$/.test(trimmed)) return ',';
+  if (/^,?\s*(?:and|or)\b|\b(?:and|or),?$|^\\?&$/.test(trimmed)) return ',';
+  if (/^[A-Z](?:\s*(?:,|and|or|&)\s*[A-Z]){1,9}$/.test(trimmed)) return trimmed.replace(/and|or|&/g, ',');
+  if (trimmed === 'd' && before.includes('\\int')) return ' d ';
   // 5\text{ N} has a unit, 2\text{A} a digit.
   const isUnit = /\d\s+$/.test(before) || (/\d$/.test(before) && /^[~\s]/.test(content));
   if (/^(?:%|percent|pct|pi|[eiA-Z])$/.test(trimmed) && !(isUnit && /^[A-Z]$/.test(trimmed))) return ` ${trimmed} `;
