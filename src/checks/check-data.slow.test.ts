@@ -326,6 +326,19 @@ describe('gold answers', () => {
     });
   });
 
+  test('that are numbers, which a function compares with texts, are named as such', async () => {
+    const file = join(folder, 'equal.js');
+    writeFileSync(
+      file,
+      `export const same = ({ completions, columns }) => completions.map((text, i) => Number(text === columns.answer[i]));
+       export const spelt = ({ completions, columns }) => completions.map((text, i) => Number(text === String(columns.answer[i])));`,
+    );
+    const rows = [1, 2, 3].map((i) => ({ question: `${i}*9=`, answer: i * 9 }));
+    const own = (name: string) => found(`gold_answers/${name}`, rows, { reward: [], reward_fn: `${file}:${name}` });
+    assert.match((await own('same')).hint!, /values of answer are not texts in the data.*compare with String/);
+    assert.equal((await own('spelt')).detail, 'all 3 gold answers score at least 1');
+  });
+
   test('have the time limit reward_timeout, and a function that hangs is not called for all of them', async () => {
     const file = join(folder, 'slow.js');
     writeFileSync(file, 'export const hang = () => new Promise(() => {});');

@@ -87,14 +87,7 @@ export function goldAnswersCheck({ reward, column, compares, rows, ...counts }: 
   if (full === rows) return passed(id, `all ${rows} gold answers score at least 1`);
   const { prompt, answer, score, error } = example!;
   const shown = `${JSON.stringify(answer.slice(-60))}, the answer to ${JSON.stringify(opening(prompt))}: ${error ?? `scores ${score}`}`;
-  const marked = answerMarks.find(({ mark }) => answer.includes(mark));
-  const remedy =
-    answer.trim() === ''
-      ? `filter: {${column}: {matches: '\\S'}} leaves such rows out`
-      : marked && column !== ''
-        ? `columns: {${column}: {from: ${column}, pattern: '${marked.pattern}'}} extracts the answer`
-        : `try wordings with ${call('testRewards')}`;
-  const hint = `see ${shown}; ${remedy}`;
+  const hint = `see ${shown}; ${goldRemedy(example!, column, !compares && zero === rows)}`;
   if (errors === rows) return failed(id, 'error', `the reward fails on all ${rows} gold answers that were tried`, hint);
   if (compares && errors / rows > tolerated) {
     return failed(id, 'error', `the reward fails on ${share(errors, rows)} gold answers`, hint);
@@ -105,6 +98,23 @@ export function goldAnswersCheck({ reward, column, compares, rows, ...counts }: 
   if (!compares && errors === 0)
     return passed(id, `${share(full, rows)} gold answers score at least 1, ${zero} score 0`);
   return failed(id, 'warning', `${share(rows - full, rows)} gold answers score below 1, ${errors} of them fail`, hint);
+}
+
+/** @param isNeverEqual whether a function of the user's scores no gold answer above 0 */
+function goldRemedy(
+  { answer, isText }: NonNullable<GoldVerdict['example']>,
+  column: string,
+  isNeverEqual: boolean,
+): string {
+  if (answer.trim() === '') return `filter: {${column}: {matches: '\\S'}} leaves such rows out`;
+  const marked = answerMarks.find(({ mark }) => answer.includes(mark));
+  if (marked && column !== '') {
+    return `columns: {${column}: {from: ${column}, pattern: '${marked.pattern}'}} extracts the answer`;
+  }
+  if (isNeverEqual && !isText) {
+    return `values of ${column} are not texts in the data, and no completion equals them: compare with String(value), in Python with str(value)`;
+  }
+  return `try wordings with ${call('testRewards')}`;
 }
 
 /** Checks of single rows: what patterns of `columns` found, whether prompts are empty, contain their answers or lack the question, whether answers are nearly all the same. */

@@ -31,6 +31,8 @@ export interface GoldVerdict {
     /** The last message of the row's prompt. */
     readonly prompt: string;
     readonly answer: string;
+    /** Whether the data hold the answer as another value than a text, which a function may compare with the completion's text. */
+    readonly isText: boolean;
     readonly score: number | null;
     readonly error?: string;
   };
@@ -108,7 +110,8 @@ async function judge(
     else if (score! <= 0) counts.zero++;
     if (score === null || score < 1) {
       const asked = prompt(columns).at(-1)!.content;
-      example ??= { prompt: asked, answer, score, ...(error !== undefined && { error }) };
+      const isText = typeof value === 'string';
+      example ??= { prompt: asked, answer, isText, score, ...(error !== undefined && { error }) };
       if (reward.judges === 'unknown' && counts.failed === counts.rows && error === example.error) alike++;
       continue;
     }
