@@ -51,6 +51,16 @@ export function rotaryValues(config: ModelConfig, positions: number): Map<string
   return values;
 }
 
+/** How many numbers all tables have. */
+export function rotarySize(config: ModelConfig, positions: number): number {
+  const sizes = new Map<string, number>();
+  for (let layer = 0; layer < config.layers; layer++) {
+    const { cos } = tablesOf(config, layer);
+    if (!sizes.has(cos)) sizes.set(cos, positions * keyValueHeadsOf(config, layer).headSize);
+  }
+  return [...sizes.values()].reduce((sum, size) => sum + size, 0);
+}
+
 /** Angles are rounded to float32 as PyTorch's are. Lanes behind those that rotate are not turned. */
 function tableValues(rope: RopeSettings | undefined, headSize: number, positions: number) {
   const half = headSize / 2;

@@ -1,7 +1,7 @@
 // Counts a model's parameters, and those that a configuration trains.
 import type { Config } from '../../config/schema.ts';
 import type { Architecture } from '../../models/families.ts';
-import { outputName } from '../../models/model-config.ts';
+import { outputName, type ParameterSpec } from '../../models/model-config.ts';
 import { trainedEntries, trainedParameters } from '../../models/trained-parameters.ts';
 import { volume } from '../../tensor/shape.ts';
 import { loraSettings } from './lora-settings.ts';
@@ -10,8 +10,10 @@ export interface ParameterCounts {
   /** All parameters, adapters included. */
   readonly total: number;
   readonly trainable: number;
-  /** Whether the model is trained as a whole, without adapters. */
+  /** Whether all is trained that can be, without adapters. */
   readonly full: boolean;
+  /** The model's own parameters that are trained. */
+  readonly own: readonly ParameterSpec[];
   /** Whether the weight of the output layer is trained. */
   readonly trainsOutput: boolean;
 }
@@ -23,7 +25,8 @@ export function parameterCounts(architecture: Architecture, config: Config): Par
   const trainable = parameterCount(entries);
   return {
     trainable,
-    full: trained.whole,
+    full: !trained.adapters && parameters.every((each) => each.kind === 'fixed' || trained.own.includes(each)),
+    own: trained.own,
     trainsOutput: trainsOutputLayer(architecture, entries),
     total: parameterCount(parameters) + trainable - parameterCount(trained.own),
   };

@@ -7,11 +7,11 @@ import {
   type ParameterSpec,
   stateBytesPerRow,
 } from '../../../models/model-config.ts';
+import { rotarySize } from '../../../models/rotary-tables.ts';
 import { formatInMemory, keepsFourBits, storedShape } from '../../../models/stored-weights.ts';
 import { avoidsLogits } from '../../../models/training-graph.ts';
 import { volume } from '../../../tensor/shape.ts';
 import type { Workload } from '../../backend.ts';
-import { parameterCount } from '../../model-files/parameter-counts.ts';
 import { cacheType } from '../cache-type.ts';
 import type { RolloutDtype } from '../rollout-dtype.ts';
 import { linearOutputs, type MicroBatch, type MicroBatchLimits, microBatches } from '../training/micro-batches.ts';
@@ -53,7 +53,8 @@ export interface MemoryPlan {
 
 export interface MemorySettings {
   readonly trainable: number;
-  readonly full: boolean;
+  /** The model's own parameters that are trained. */
+  readonly own: readonly ParameterSpec[];
   readonly trainsOutput: boolean;
   /** Whether log-probabilities under the initial weights are needed. */
   readonly usesReference: boolean;
@@ -69,21 +70,19 @@ export function memoryEstimate(
   settings: MemorySettings,
   workload: Workload,
 ): Record<string, number> {
-  const { trainable, full, usesReference, rolloutDtype, customOperators, plan } = settings;
-  const { config, parameters } = architecture;
-  const total = parameterCount(parameters);
+  const { trainable, usesReference, rolloutDtype, customOperators, plan } = settings;
+  const { config } = architecture;
   const parts = layouts(plan.limits, workload);
-  const trained = full ? total : trainable;
   // Values, gradients and two moments; the initial values, if they are compared with; and a second gradient if there are several micro-batches.
   const vectors = 4 + (usesReference ? 1 : 0) + (parts.length > 1 ? 1 : 0);
   return {
     process: measured.process,
     tokenizer: measured.tokenizerPerToken * config.vocabularySize,
     sessions: (customOperators ? measured.customSessionsPerLayer : measured.sessionsPerLayer) * config.layers,
-    weights: full ? 0 : weightBytes(parameters, customOperators),
-    // Weights that are trained are read where they are, unless they are rounded.
-    sampler_weights: full && rolloutDtype === 'float32' ? 0 : samplerWeights(architecture, settings),
-    trained: FLOAT * trained * vectors,
+    weights:
+      weightBytes(frozenOf(architecture, settings), customOperators) + FLOAT * rotarySize(config, config.contextLength),
+    sampler_weights: samplerWeights(architecture, settings),
+    trained: FLOAT * trainable * vectors,
     caches: Math.min(plan.cacheBudget, cacheBytes(config, cacheType(rolloutDtype, config, customOperators), workload)),
     sampling: FLOAT * measured.scoreCopies * workload.prompts * workload.generations * config.vocabularySize,
     training:
@@ -124,6 +123,11 @@ function layouts(
   return microBatches(sequences.flat(), limits, 'padded');
 }
 
+function frozenOf({ parameters }: Architecture, { own }: Pick<MemorySettings, 'own'>): readonly ParameterSpec[] {
+  const trained = new Set(own);
+  return parameters.filter((parameter) => !trained.has(parameter));
+}
+
 /** Bytes of the frozen weights, in the format of the model's file or in float32. */
 function weightBytes(parameters: readonly ParameterSpec[], customOperators: boolean): number {
   return parameters.reduce((sum, parameter) => {
@@ -140,11 +144,15 @@ function cacheBytes(config: ModelConfig, type: CacheType, workload: Workload): n
   return prompts * generations * perRow;
 }
 
-/** Bytes of the sampler's own copies of matrices, which are prepacked or quantized. */
-function samplerWeights(
-  { config, parameters }: Architecture,
-  { rolloutDtype, customOperators, full }: MemorySettings,
-): number {
+/**
+ * Bytes of the sampler's own copies of matrices, which are prepacked or quantized. Weights that are trained are read where they are, unless the whole model is
+ * trained and rounded.
+ */
+function samplerWeights(architecture: Architecture, settings: MemorySettings): number {
+  const { config, parameters } = architecture;
+  const { rolloutDtype, customOperators, own } = settings;
+  const frozen = frozenOf(architecture, settings);
+  const roundsTrained = own.length === parameters.length && rolloutDtype !== 'float32';
   // ONNX Runtime needs quantized matrices twice: as given, and prepacked. The custom operator has 16-bit scales and offsets for int4.
   const copies = customOperators ? 1 : 2;
   const bytes = {
@@ -154,10 +162,10 @@ function samplerWeights(
     int4: copies * (0.5 + FLOAT / 32),
   };
   const typeOf = (parameter: ParameterSpec): RolloutDtype => {
-    const format = full ? undefined : formatInMemory(parameter, customOperators);
+    const format = roundsTrained ? undefined : formatInMemory(parameter, customOperators);
     return rolloutDtype === 'int8' && keepsFourBits(parameter.name, format, config) ? 'int4' : rolloutDtype;
   };
-  return parameters
+  return (roundsTrained ? parameters : frozen)
     .filter(({ kind }) => kind === 'linear' || kind === 'embedding')
     .reduce((sum, parameter) => sum + volume(parameter.shape) * bytes[typeOf(parameter)], 0);
 }

@@ -3,6 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fixturePath } from '../../../../test/native-models.ts';
 import { loadConfigObject } from '../../../config/load.ts';
+import type { ParameterSpec } from '../../../models/model-config.ts';
+import { rotaryValues } from '../../../models/rotary-tables.ts';
+import { volume } from '../../../tensor/shape.ts';
 import { readArchitecture } from '../../model-files/model-files.ts';
 import { microBatchLimits } from '../training/micro-batches.ts';
 import { memoryEstimate } from './memory-estimate.ts';
@@ -75,4 +78,37 @@ test('an error about a budget too small for anything names the smallest that is 
       return error.code === 'MEMORY_BUDGET_TOO_SMALL' && planned(`${enough}MB`).plan.recompute;
     },
   );
+});
+
+test('what is trained is not counted as frozen, too; what is fixed and the tables of positions are', async () => {
+  const bytesOf = (parameters: readonly ParameterSpec[]) =>
+    4 * parameters.reduce((sum, { shape }) => sum + volume(shape), 0);
+  for (const [name, more] of [
+    ['tiny-gemma4', { lora: null }],
+    ['tiny-llama-a', { lora: null }],
+    ['tiny-llama-a', { lora: { modules_to_save: ['embed_tokens'] } }],
+    ['tiny-llama-a', { lora: null, trainable: ['mlp'] }],
+  ] as const) {
+    const model = await readArchitecture(fixturePath(name));
+    const { config } = loadConfigObject({
+      model: fixturePath(name),
+      taskset: 'arithmetic',
+      reward: 'numeric_match',
+      ...more,
+    });
+    const plain = { customOperators: false, rolloutDtype: 'float32' } as const;
+    const settings = { ...memorySettings(model, config), ...plain, plan: memoryPlan(model, config) };
+    const workload = { prompts: 1, generations: 2, promptTokens: 24, completionTokens: 8 };
+    const parts = memoryEstimate(model, settings, workload);
+    const frozen = model.parameters.filter((parameter) => !settings.own.includes(parameter));
+    const tables = [...rotaryValues(model.config, model.config.contextLength).values()];
+    assert.equal(parts.weights, bytesOf(frozen) + tables.reduce((sum, { byteLength }) => sum + byteLength, 0));
+    assert.equal(
+      parts.sampler_weights,
+      bytesOf(frozen.filter(({ kind }) => kind === 'linear' || kind === 'embedding')),
+    );
+    assert.equal(parts.trained, 16 * settings.trainable);
+    assert.equal(settings.full, !('modules_to_save' in (more.lora ?? {})) && !('trainable' in more));
+    if (name === 'tiny-gemma4') assert.ok(frozen.length > 0 && frozen.every(({ kind }) => kind === 'fixed'));
+  }
 });

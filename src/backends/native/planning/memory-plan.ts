@@ -37,10 +37,11 @@ export function memorySettings(
 ): ParameterCounts & Omit<MemorySettings, 'plan'> {
   const customOperators = gainsFromKernels(architecture) && expectsKernels(config.native);
   const counts = parameterCounts(architecture, config);
+  const whole = counts.own.length === architecture.parameters.length;
   return {
     ...counts,
     usesReference: usesReference(config),
-    rolloutDtype: rolloutDtype(config.native.rollout_dtype, { customOperators, whole: counts.full }),
+    rolloutDtype: rolloutDtype(config.native.rollout_dtype, { customOperators, whole }),
     customOperators,
   };
 }
