@@ -226,6 +226,17 @@ test('turns of gpt-oss are read channel by channel, and go on as the template wr
     const written = tokenizer.decode(renderer.render({ messages: copies, tools }).ids);
     assert.ok(written.includes(`<|channel|>analysis<|message|>${thought}\nI add.<|end|>`), written);
   }
+  const both: Message = {
+    role: 'assistant',
+    content: '',
+    reasoningContent: thought,
+    toolCalls: [1, 2].map((a) => ({ id: `call0000${a}`, name: 'add', arguments: { a } })),
+  };
+  const answers = ['call00001', 'call00002'].map((id): Message => ({ ...answer(id), content: `ANSWER ${id.at(-1)}` }));
+  const several = tokenizer.decode(renderer.render({ messages: [question, both, ...answers], tools }).ids);
+  const turn = (a: number) =>
+    `<|start|>assistant to=functions.add<|channel|>commentary json<|message|>{"a": ${a}}<|call|><|start|>functions.add to=assistant<|channel|>commentary<|message|>"ANSWER ${a}"<|end|>`;
+  assert.ok(several.endsWith(`${thought}<|end|>${turn(1)}${turn(2)}<|start|>assistant`), several);
   assert.equal(sample('It is 5.').content, 'It is 5.');
   assert.equal(sample('<|channel|>final<|message|>It is').content, 'It is');
 });

@@ -43,7 +43,7 @@ export function chatRenderer(tokenizer: Tokenizer, given: ChatTemplate, options:
     if (!speaksOfTools(state)) return template.render(messages, { addGenerationPrompt });
     const { native, syntax, callsAsContent, argumentsAsText = false } = toolsOf();
     if (!native) return withToolsAsText(template, state, addGenerationPrompt);
-    const taken = hasChannels ? messages.map(inChannels) : messages;
+    const taken = hasChannels ? inChannels(messages) : messages;
     const shown = callsAsContent ? taken.map((message) => withCallsAsContent(message, syntax)) : taken;
     return template.render(shown, { addGenerationPrompt, argumentsAsText, ...(tools?.length && { tools }) });
   };
