@@ -6,6 +6,8 @@ import { makeLinear } from './linear-patterns.ts';
 /** The part of the library that we use. Its own types do not resolve under `nodenext` and would all be `any`. */
 export interface LibraryTokenizer extends TextEncoder {
   readonly decoder: LibraryDecoder | null;
+  /** BPE has the pairs of tokens that it was made from. */
+  readonly model: TextEncoder['model'] & { merges?: readonly unknown[] };
   encode(text: string, options: { add_special_tokens: boolean }): { ids: (number | undefined)[] };
   /** `ids` must not be empty. */
   decode(ids: readonly number[], options: { clean_up_tokenization_spaces: boolean }): string;
@@ -34,14 +36,23 @@ export function createLibraryTokenizer(
   description: Readonly<Record<string, unknown>>,
   config: object,
 ): LibraryTokenizer {
+  const model = { ...(description.model as object) };
   const library = new Library(
-    { ...description, pre_tokenizer: correctPreTokenizer(description.pre_tokenizer) },
+    { ...description, model, pre_tokenizer: correctPreTokenizer(description.pre_tokenizer) },
     config,
   );
+  forgetTables(library.model, model);
   for (const step of [library.normalizer, library.pre_tokenizer, library.decoder]) if (step) makeLinear(step);
   correctDecoder(library.decoder);
   correctAddedTokens(library);
   return library;
+}
+
+/** The library keeps the lists of which it has made tables: 200 bytes for each token. */
+function forgetTables(model: LibraryTokenizer['model'], described: { vocab?: unknown; merges?: unknown }): void {
+  delete described.vocab;
+  delete described.merges;
+  if (model.merges) model.merges = [];
 }
 
 /** How GPT-2 splits text into words: the pattern of the ByteLevel pre-tokenizer. */

@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { characterTokenizerJson } from '../../demo/character-tokenizer.ts';
 import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
 import { createTextStream } from './text-stream.ts';
@@ -32,6 +35,25 @@ describe('SmolLM2, byte-level', { skip: skipWithoutShared('models/smollm2-135m-i
       assert.equal(tokenizer.decode(ids), text);
       assert.equal(streamed(tokenizer, ids), text);
     }
+  });
+
+  test('keeps nothing of the description that it has made tables of', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect: () => void = runInNewContext('gc');
+    const loaded = () => {
+      const description = read(model, 'tokenizer.json') as { model: { vocab: object; merges: unknown[] } };
+      const tokenizer = createTokenizer(description, read(model, 'tokenizer_config.json'));
+      return { tokenizer, vocab: new WeakRef(description.model.vocab), merges: new WeakRef(description.model.merges) };
+    };
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    const { tokenizer, vocab, merges } = loaded();
+    await setImmediate(); // what a WeakRef was made of stays until its job is over
+    collect();
+    const bytes = process.memoryUsage().heapUsed - before;
+    assert.ok(vocab.deref() === undefined && merges.deref() === undefined);
+    assert.ok(bytes < 220 * tokenizer.vocabSize, `${bytes / tokenizer.vocabSize} bytes for each token`);
+    assert.deepEqual(tokenizer.decode(tokenizer.encode('Nothing was lost.')), 'Nothing was lost.');
   });
 
   test('agrees with Python where the library alone does not', () => {
