@@ -1,14 +1,8 @@
 // Writes docs/conformance.md: what the vectors hold, and how near to them the losses are.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  type ConformanceReport,
-  conformance,
-  distinct,
-  largestDifference,
-  lossTable,
-} from '../src/conformance/conformance.ts';
-import type { ConformanceCheck } from '../src/conformance/conformance-check.ts';
+import { conformance, distinct, largestDifference, lossTable } from '../src/conformance/conformance.ts';
+import type { ConformanceCheck, ConformanceReport } from '../src/conformance/report-schema.ts';
 
 /** Processors round differently in the last place: finer bounds than these would depend on the machine. */
 const bounds = [1e-5, 1e-4];

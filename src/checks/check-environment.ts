@@ -15,16 +15,7 @@ import { type Action, correctness, type Example, exchange, type Reward, type Sta
 import { rolloutOptions } from '../setup/setup.ts';
 import { openTask, type Task } from '../setup/task.ts';
 import { type Check, failed, passed, share, threeDigits } from './checks.ts';
-import type { PlayerReport } from './player-report.ts';
-
-export interface EnvironmentCheck {
-  /** The number of rows that were played. */
-  readonly rows: number;
-  readonly players: Readonly<Record<PlayerName, PlayerReport>>;
-  readonly checks: readonly Check[];
-}
-
-export type PlayerName = 'gold' | 'empty' | 'random' | 'malformed';
+import type { EnvironmentCheck, PlayerReport } from './environment-check-schema.ts';
 
 /** Decides what to do in a turn of an episode. */
 type Player = (turn: number, state: State) => Action;

@@ -15,7 +15,6 @@ import type { Tensor } from '../tensor/graph.ts';
 import { lowerToOnnx } from '../tensor/onnx.ts';
 import { exp, input, reduceSum, sub } from '../tensor/ops.ts';
 import { evaluateShape, type Sizes, size } from '../tensor/shape.ts';
-import type { ConformanceCheck } from './conformance-check.ts';
 import {
   type LossVector,
   longest,
@@ -27,16 +26,7 @@ import {
   settingsOf,
   type VectorBatch,
 } from './loss-vectors.ts';
-
-export interface ConformanceReport {
-  /** The versions of the software that made the vectors. */
-  readonly oracles: Readonly<Record<string, string>>;
-  /** The version of ONNX Runtime. */
-  readonly onnxruntime: string;
-  /** The largest accepted difference, which implies |ours − oracle's| ≤ 1e-6 + 1e-4 · |oracle's|. */
-  readonly tolerance: number;
-  readonly checks: readonly ConformanceCheck[];
-}
+import type { ConformanceCheck, ConformanceReport } from './report-schema.ts';
 
 interface AdvantageVector {
   readonly oracle: string;

@@ -1,7 +1,7 @@
 // gradus conformance: recomputes losses and advantages on this machine, and compares them with TRL's numbers.
 
 import { Command } from 'commander';
-import type { ConformanceReport } from '../../conformance/conformance.ts';
+import type { ConformanceReport } from '../../conformance/report-schema.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
 import type { SchemaTools } from '../schemas.ts';
@@ -51,19 +51,14 @@ function summary({ checks, oracles, onnxruntime, tolerance }: ConformanceReport,
 }
 
 /** The schemas of what it prints under --json. */
-export async function prints({ outcome, z }: SchemaTools) {
-  const { conformanceCheck } = await import('../../conformance/conformance-check.ts');
+export async function prints({ outcome }: SchemaTools) {
+  const { conformanceReport } = await import('../../conformance/report-schema.ts');
   return [
     outcome(
       'conformance.result/1',
       'conformance',
       'Losses, advantages and divergences recomputed on this machine, compared with the results of their oracles; not ok if any check is not.',
-      {
-        oracles: z.record(z.string(), z.string()).describe('the versions of the packages that made the vectors'),
-        onnxruntime: z.string(),
-        tolerance: z.number(),
-        checks: z.array(conformanceCheck),
-      },
+      conformanceReport.shape,
     ),
   ];
 }

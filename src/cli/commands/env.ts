@@ -1,9 +1,8 @@
 // gradus env: checks an environment before a model plays it, and serves it to other trainers.
 
 import { Command } from 'commander';
-import type { EnvironmentCheck } from '../../checks/check-environment.ts';
 import { threeDigits } from '../../checks/checks.ts';
-import type { PlayerReport } from '../../checks/player-report.ts';
+import type { EnvironmentCheck, PlayerReport } from '../../checks/environment-check-schema.ts';
 import { counted } from '../../common/counted.ts';
 import { given } from '../../common/given.ts';
 import type { ServeEnvironmentOptions } from '../../openenv/serve-environment.ts';
@@ -126,25 +125,13 @@ function playerCells({ episodes, score, rewards, stop_reasons, turns }: PlayerRe
 
 /** The schemas of what it prints under --json. */
 export async function prints({ outcome, result, z }: SchemaTools) {
-  const { check } = await import('../../checks/checks.ts');
-  const { playerReport: player } = await import('../../checks/player-report.ts');
+  const { environmentCheck } = await import('../../checks/environment-check-schema.ts');
   return [
     outcome(
       'env.check.result/1',
       'env check',
       'An environment, played without a model; not ok if a check of level error is not.',
-      {
-        rows: z.int().describe('the number of problems played'),
-        players: z.strictObject({
-          gold: player.describe('results with the right answers'),
-          empty: player.describe('results with empty answers'),
-          random: player.describe('results with random text'),
-          malformed: player.describe(
-            'results with tool calls that are malformed, name no tool or have wrong arguments',
-          ),
-        }),
-        checks: z.array(check),
-      },
+      environmentCheck.shape,
     ),
     result(
       'env.serve.result/1',
