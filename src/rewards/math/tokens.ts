@@ -190,6 +190,6 @@ function lettersOf(text: string): Token[] {
   const lower = text.toLowerCase();
   if (functionNames.has(lower)) return [{ kind: 'name', text: lower }];
   if (constantNames.has(lower)) return [{ kind: 'name', text: lower === 'inf' ? 'infinity' : lower }];
-  if (text.length > 3) return [{ kind: 'word', text: lower }];
+  if (text.length > 3 || /^(?:yes|no|odd|all)$/.test(lower)) return [{ kind: 'word', text: lower }];
   return [...text].map((letter) => ({ kind: 'name', text: letter }));
 }

@@ -9,7 +9,9 @@ export function textOf(node: MathNode): string {
     return isFormula ? withoutDecoration(node.text) : node.text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
   }
   if (node.kind === 'symbol') return node.name.toLowerCase();
-  return node.kind === 'operation' && node.name === 'multiply' ? node.operands.map(textOf).join('') : '';
+  if (node.kind !== 'operation' || node.name !== 'multiply') return '';
+  const letters = node.operands.map(textOf);
+  return letters.includes('') ? '' : letters.join('');
 }
 
 const otherNames: Readonly<Record<string, string>> = {

@@ -174,6 +174,17 @@ test('numeric_match has a relative tolerance for small numbers, unless an absolu
   }
 });
 
+test('a product is a word only if all of it is letters', () => {
+  for (const [gold, answer, isRight] of [
+    ['yes', 'Yes.', true],
+    ['a\\sqrt{b}', 'A)', false],
+    ['2x', 'x)', false],
+    ['abc', '(a b c', true],
+  ] as const) {
+    assert.equal(verify(gold, `\\boxed{${answer}}`), isRight, `${gold} and ${answer}`);
+  }
+});
+
 test('a text without an answer has no reading', () => {
   assert.deepEqual(readAnswer('I do not know what it could be, sorry for that.'), []);
 });
