@@ -1,6 +1,7 @@
 # Random batches and settings for every loss, with the results of TRL's own trainer, in the form of conformance/vectors.
 #
-# usage: python random_losses.py SEED COUNT      stdout: {batches, losses}, as fixtures/losses.py describes both
+# usage: python random_losses.py SEED COUNT
+# stdout: {batches, losses}, as fixtures/losses.py describes both; batches also have scale_rewards and num_generations, the size of their groups
 import json
 import random
 import sys
@@ -23,6 +24,8 @@ def batch():
     made = dict(
         rewards=[rng.choice([None, 0.0, 1.0, 1.0, rng.gauss(0, 1)]) for _ in lengths],
         max_completion_length=12,
+        scale_rewards=rng.choice(["group", "batch", "none"]),
+        num_generations=rng.choice([2, 4]),
         logprobs=losses.near(old, rng.choice([0.05, 0.4]), rng),
         old=old,
         reference=losses.near(old, 0.3, rng),
@@ -57,6 +60,7 @@ def vector(trainer, name, made):
     loss_type, on_policy = rng.choice(losses.LOSS_TYPES), rng.random() < 0.2
     chosen = {"loss_type": loss_type, **settings(loss_type)}
     losses.configure(trainer)
+    trainer.scale_rewards, trainer.num_generations = made["scale_rewards"], made["num_generations"]
     made["advantages"] = losses.numbers(losses.scored(trainer, made)["advantages"])
     losses.take_metrics(trainer)
     what = dict(loss_type=loss_type, variant=name, condition="random", batch=name, on_policy=on_policy, settings=chosen)
