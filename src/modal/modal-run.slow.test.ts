@@ -30,16 +30,22 @@ function stageClient(program: string): void {
   const programs = join(folder, 'client');
   mkdirSync(programs, { recursive: true });
   const script = `#!${process.execPath}
-const { mkdirSync, writeFileSync, appendFileSync } = require('node:fs');
+const { existsSync, mkdirSync, writeFileSync, appendFileSync } = require('node:fs');
 const { join, dirname } = require('node:path');
 const args = process.argv.slice(process.argv.indexOf('modal') + 1);
 if (args[0] === '--version') process.exit(0);
 const option = (name) => args[args.indexOf(name) + 1];
 const directory = option('--directory');
 const report = (said) => console.log('gradus: ' + JSON.stringify(said));
-const record = (changes) => writeFileSync(join(directory, 'run.json'), JSON.stringify({
-  id: 'rented', backend: 'trl', status: 'running', pid: Number(option('--pid')), versions: {},
-  started: '2026-01-01T00:00:00.000Z', step: 0, max_steps: 2, ...changes }));
+const record = (changes) => {
+  const lines = Array.from({ length: changes.step ?? 0 }, (_, i) => JSON.stringify({ step: i + 1 }) + '\\n');
+  // The metrics of a run that ends early may not have been copied.
+  const metrics = join(directory, 'metrics.jsonl');
+  if (changes.status === 'completed' && !existsSync(metrics)) writeFileSync(metrics, lines.join(''));
+  writeFileSync(join(directory, 'run.json'), JSON.stringify({
+    id: 'rented', backend: 'trl', status: 'running', pid: Number(option('--pid')), versions: {},
+    started: '2026-01-01T00:00:00.000Z', step: 0, max_steps: 2, ...changes }));
+};
 ${program}
 `;
   writeFileSync(join(programs, 'uvx'), script);

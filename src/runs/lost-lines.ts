@@ -9,15 +9,16 @@ import type { RunRecord } from './records.ts';
 
 type Lines = readonly { readonly step: number }[];
 
-/** Only of a run that recorded its end are all lines known to be there. */
-function hasRecordedEnd({ status }: RunRecord): boolean {
-  return status === 'completed' || status === 'stopped' || status === 'failed';
+/** Only of a run that recorded its end are all lines known to be there. From a rented machine, files come one after the other, until one ends early. */
+function hasRecordedEnd(directory: string, { status }: RunRecord): boolean {
+  if (status === 'completed') return true;
+  return (status === 'stopped' || status === 'failed') && !existsSync(join(directory, runFiles.modal));
 }
 
 /** Throws `RUN_DAMAGED` if a run that ended made more steps than metrics.jsonl has. */
 export function assertAllSteps(directory: string, record: RunRecord, lines: Lines): void {
   const last = lines.at(-1)?.step ?? 0;
-  if (!hasRecordedEnd(record) || last >= record.step) return;
+  if (!hasRecordedEnd(directory, record) || last >= record.step) return;
   const has = lines.length === 0 ? 'it has no step' : `it ends at step ${last}`;
   throw damaged(join(directory, runFiles.metrics), `${has}, but the run made ${record.step}`);
 }
@@ -25,7 +26,7 @@ export function assertAllSteps(directory: string, record: RunRecord, lines: Line
 /** Throws `RUN_DAMAGED` if evals.jsonl of a run that ended lacks an evaluation whose completions are there. */
 export function assertAllEvaluations(directory: string, record: RunRecord, lines: Lines): void {
   const folder = join(directory, runFiles.evaluations);
-  if (!hasRecordedEnd(record) || !existsSync(folder)) return;
+  if (!hasRecordedEnd(directory, record) || !existsSync(folder)) return;
   const steps = new Set(lines.map(({ step }) => step));
   const lost = readdirSync(folder)
     .filter((file) => file.endsWith('.jsonl'))
