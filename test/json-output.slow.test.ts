@@ -365,6 +365,8 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['help', 0, 'help.result/1'],
     ['help exit-codes', 0, 'help.result/1'],
     ['help runs show', 0, 'help.result/1'],
+    ['help runs_show', 0, 'help.result/1'],
+    ['help config_schema', 0, 'help.result/1'],
     ['help nothing', 2, 'error/1'],
   ],
 };

@@ -332,6 +332,15 @@ test('a time limit ends a sweep, which ranks what was compared; with more time i
   assert.ok(readSweep(out)!.elapsed! > elapsed!);
 });
 
+test('trials of different lengths say to which step each went', async () => {
+  const settings = ['sweep.over={max_steps: [2, 4]}', 'sweep.method=grid'];
+  const { table } = await sweep(file, { out: place('lengths'), preflight: false, settings });
+  assert.deepEqual(table.map(({ trial, step, runs }) => [trial, step, runs[0]!.step]).toSorted(), [
+    [1, 2, 2],
+    [2, 4, 4],
+  ]);
+});
+
 test('a trial that fails is last, and the others are ranked', async () => {
   const out = place('failing');
   const result = await sweep(file, {

@@ -9,7 +9,7 @@ import type { TrainableModel } from '../backends/backend.ts';
 import { loadConfigObject } from '../config/load.ts';
 import type { ConfigInput } from '../config/schema.ts';
 import { openSetup, type Setup } from '../setup/setup.ts';
-import { assertPassed, type PreflightReport, preflight, preflightWithoutSamples } from './preflight.ts';
+import { assertPassed, type PreflightReport, preflight, preflightRun, preflightWithoutSamples } from './preflight.ts';
 
 const folder = temporaryFolder('preflight');
 const tiny = tinyConfig(folder) as unknown as ConfigInput;
@@ -446,6 +446,31 @@ describe('a trainer', () => {
       /16 of 16/,
     );
   });
+});
+
+test('a run of stages is checked as its first stage begins', async () => {
+  const first = { name: 'first', steps: 1, prompts_per_step: 1, num_generations: 2 };
+  for (const [stage, samples] of [
+    [first, 2],
+    [{ name: 'first', steps: 1, method: 'sft' }, 0],
+  ] as const) {
+    const { config } = loadConfigObject({ ...tiny, max_steps: undefined, stages: [stage] } as unknown as ConfigInput);
+    const setup = await openSetup(config);
+    try {
+      assert.equal((await preflightRun(setup))!.samples.length, samples);
+    } finally {
+      setup.dispose();
+    }
+  }
+});
+
+test('what is left of sums that are 0 is 0', async () => {
+  // The mean of equal rewards is not always the reward.
+  const rewardModel = {
+    score: async (_: unknown, all: readonly unknown[]) => all.map(() => ({ score: 0.1, parts: {} })),
+  };
+  const { metrics } = await report({}, (setup) => ({ ...setup, rewardModel }));
+  assert.equal(metrics.reward_std, 0);
 });
 
 test('a cancelled preflight returns undefined', async () => {

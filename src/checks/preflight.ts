@@ -53,6 +53,17 @@ const FEWEST_UNEARNED = 48;
 /** The maximum number of training problems whose prompts and answers are checked. */
 const CHECKED_ROWS = 5000;
 
+/** What is left of sums that are 0. */
+const DUST = 1e-12;
+
+/** The checks of a run as it begins, in its first stage. Returns `undefined` if it was cancelled. */
+export async function preflightRun(setup: Setup, signal?: AbortSignal): Promise<PreflightReport | undefined> {
+  const [stage] = setup.stages;
+  const entered = await setup.enter(stage!);
+  // A supervised stage samples nothing, and samples taken now would say nothing about the policy after it.
+  return stage!.method === 'sft' ? preflightWithoutSamples(entered) : preflight(entered, signal);
+}
+
 /** Runs all checks. Returns `undefined` if it was cancelled. */
 export async function preflight(setup: Setup, signal?: AbortSignal): Promise<PreflightReport | undefined> {
   const { config, problems, model } = setup;
@@ -101,11 +112,15 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       ...(await memoryCheck(setup, Math.max(0, ...sequences.map(({ promptIds }) => promptIds.length)))),
       ...(await rowFaults(setup)),
     ],
-    metrics: { ...metrics, ...(Number.isFinite(gap) && { logprob_gap: gap }) },
+    metrics: withoutDust({ ...metrics, ...(Number.isFinite(gap) && { logprob_gap: gap }) }),
     samples: groups.flatMap(({ example, trajectories, rewards }) =>
       trajectories.map((trajectory, i) => sampleRecord(0, example, trajectory, rewards[i]!)),
     ),
   };
+}
+
+function withoutDust(metrics: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(metrics).map(([name, value]) => [name, Math.abs(value) < DUST ? 0 : value]));
 }
 
 /** Only the checks of problems, for a stage that samples nothing. */

@@ -248,6 +248,7 @@ const namesOfOver: ReadonlySet<string> = new Set(['parameters', 'params', 'grid'
 /** The values to try are in `sweep.over`, not beside it. */
 function keyOfSweep(key: string): string | undefined {
   if (namesOfOver.has(key)) return 'sweep.over';
+  if (key === 'seed') return 'sweep.seeds is how many seeds each trial has, and seed at the top level is the first';
   return key in propertiesOf(jsonSchema()) ? `sweep.over.${key}` : undefined;
 }
 

@@ -614,8 +614,9 @@ test('merge keys of YAML are read, and keys beside them win', () => {
 
 test('names that every JavaScript object has are no keys', () => {
   for (const key of ['constructor', 'toString', '__proto__', 'reward.0.__proto__', 'environment_config.__proto__.x']) {
-    const { code, hint } = refusal(withLine('reward: [{name: numeric_match, config: {}}]'), [`${key}=1`]);
+    const { code, message, hint } = refusal(withLine('reward: [{name: numeric_match, config: {}}]'), [`${key}=1`]);
     assert.equal(code, 'CONFIG_UNKNOWN_KEY', key);
+    assert.match(message, /^settings: unknown key /, key);
     assert.doesNotMatch(hint!, /native code|\[object/);
   }
   assert.equal(refusal(withLine('taskset_config: {__proto__: {digits: 2}}')).code, 'CONFIG_UNKNOWN_KEY');
@@ -747,6 +748,7 @@ test('values to try that stand beside over belong into it', () => {
     const [problem] = refusal(withLine(line)).problems;
     assert.deepEqual([problem!.code, problem!.rename_to], ['CONFIG_UNKNOWN_KEY', meant], line);
   }
+  assert.match(refusal(withLine('sweep: {over: {beta: [0, 0.1]}, seed: 3}')).hint!, /^sweep\.seeds is how many/);
 });
 
 test('a hint about an unknown key is short, however many keys there are', () => {

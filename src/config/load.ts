@@ -87,7 +87,10 @@ function resolveConfig(
   const given = settings.reduce((into, setting) => withValueAt(into, setting.path, setting.value), source.value);
   keepMachineSecrets();
   // A setting inside an odd value would turn it into a plain one, so each part is checked as well.
-  for (const part of [source.value, ...settings.map(({ value }) => value), given]) assertPlain(part, name);
+  for (const { path, value } of settings) {
+    for (const part of [value, withValueAt({}, path, value)]) assertPlain(part, givenBy(path.map(String)));
+  }
+  for (const part of [source.value, given]) assertPlain(part, name);
   keepSecretsIn(given);
   const preset = presetOf(given);
   const value = preset ? merged(preset.values, given) : given;

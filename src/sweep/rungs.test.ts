@@ -48,11 +48,20 @@ test('no rung is before min_steps, and none repeats a step', () => {
     [30, 9],
     [90, 3],
   ]);
-  assert.deepEqual(halving(9, 90, { min_steps: 100 }), [[90, 9]]);
   assert.deepEqual(halving(27, 3), [
     [1, 27],
     [3, 9],
   ]);
+});
+
+test('a halving that would compare nothing before the last step is refused', () => {
+  for (const [steps, changes, hint] of [
+    [90, { min_steps: 100 }, /lower min_steps to 30, or set method: 'grid'/],
+    [90, { min_steps: 31 }, /lower min_steps to 30/],
+    [1, {}, /raise max_steps/],
+  ] as const) {
+    assert.throws(() => halving(2, steps, changes), { code: 'SWEEP_INVALID', hint });
+  }
 });
 
 test('of six trials or more at most two fifths of the steps of a grid are made, where rungs may be early', () => {

@@ -224,7 +224,7 @@ function rowOf(
     rank,
     trial: number,
     settings: trial.settings,
-    step,
+    step: Math.min(step, trial.loaded.config.max_steps!),
     ...(score && { score }),
     ...(difference && { difference }),
     runs: plan.seeds.map((seed, i) => {

@@ -1,7 +1,7 @@
 // Trains on this machine: opens what the configuration names, checks it, opens the directory of the run, and records its steps.
 import { join } from 'node:path';
 import type { Profiler } from '../backends/backend.ts';
-import { assertPassed, type PreflightReport, preflight, preflightWithoutSamples } from '../checks/preflight.ts';
+import { assertPassed, type PreflightReport, preflightRun } from '../checks/preflight.ts';
 import type { Config } from '../config/schema.ts';
 import type { EvaluationProgress } from '../evaluation/evaluation-options.ts';
 import type { StepProfile } from '../profile/step-profile.ts';
@@ -78,11 +78,7 @@ export async function* trainHere(run: ResolvedRun, options: HereOptions): AsyncG
 
 /** The report of the checks before a new run; absent if there are none. Throws `PREFLIGHT_FAILED`. */
 async function passPreflight(setup: Setup, signal: AbortSignal | undefined): Promise<PreflightReport | undefined> {
-  const [stage] = setup.stages;
-  const entered = await setup.enter(stage!);
-  // A supervised stage samples nothing, and samples taken now would say nothing about the policy after it.
-  const isSupervised = stage!.method === 'sft';
-  const report = await (isSupervised ? preflightWithoutSamples(entered) : preflight(entered, signal));
+  const report = await preflightRun(setup, signal);
   if (report) assertPassed(report);
   return report;
 }

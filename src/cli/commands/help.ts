@@ -6,6 +6,7 @@ import { GradusError } from '../../errors.ts';
 import type { Cli } from '../cli.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { table } from '../formatting.ts';
+import { toolName } from '../mcp/inputs.ts';
 import type { SchemaTools } from '../schemas.ts';
 
 const EXAMPLES = `Examples:
@@ -31,7 +32,8 @@ function showHelp({ output }: Cli, program: Command, topic: readonly string[]): 
     return;
   }
   let subject = program;
-  for (const name of topic) {
+  // Agents call `runs wait` by the name of its tool.
+  for (const name of topic.flatMap((each) => wordsOfTool(each, subject))) {
     const found = subject.commands.find((command) => command.name() === name);
     if (!found) {
       const topics = [
@@ -43,6 +45,16 @@ function showHelp({ output }: Cli, program: Command, topic: readonly string[]): 
     subject = found;
   }
   subject.outputHelp();
+}
+
+/** `runs_wait` is `runs wait`, and `config_schema` is `config-schema`. */
+function wordsOfTool(name: string, { commands }: Command): string[] {
+  if (!name.includes('_')) return [name];
+  const own = commands.flatMap((command) => [
+    [command.name()],
+    ...command.commands.map((inner) => [command.name(), inner.name()]),
+  ]);
+  return own.find((words) => toolName(words.join(' ')) === name) ?? [name];
 }
 
 /** The schemas of what it prints under --json. */

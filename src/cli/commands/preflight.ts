@@ -38,14 +38,14 @@ async function runPreflight({ output }: Cli, file: string, settings: readonly st
   const { loadConfigFile } = await import('../../config/load.ts');
   const { Goals } = await import('../../goals/goals.ts');
   const { openSetup } = await import('../../setup/setup.ts');
-  const { preflight } = await import('../../checks/preflight.ts');
+  const { preflightRun } = await import('../../checks/preflight.ts');
   return withStopSignals(async (signal) => {
     const { config } = loadConfigFile(file, settings);
     const goals = new Goals(config);
     const setup = await openSetup(config, { signal });
     try {
       goals.assertReachable(setup.rewardNames);
-      const report = await preflight(setup, signal);
+      const report = await preflightRun(setup, signal);
       if (!report) throw cancelled(signal, 'the preflight was stopped');
       const names = { schema: 'preflight.result/1', command: 'preflight', code: 'PREFLIGHT_FAILED' };
       return checkOutcome(output, names, report, summary);
@@ -63,7 +63,8 @@ function summary({ checks, samples }: PreflightReport): string {
     const question = oneLine(questions[i]!, 50);
     return `  ${question} → ${oneLine(conversationLine(completion, messages, unparsed), 50)}  (reward ${reward === null ? 'none' : Number(reward.toPrecision(3))}, ${stop_reason})`;
   });
-  return [...checkLines(checks), 'completions of the untrained policy:', ...shown].join('\n');
+  const completions = shown.length > 0 ? ['completions of the untrained policy:', ...shown] : [];
+  return [...checkLines(checks), ...completions].join('\n');
 }
 
 /** The schemas of what it prints under --json. */
