@@ -168,6 +168,11 @@ export function textOf(text: Text): string {
   return typeof text === 'string' ? text : text();
 }
 
+/** Rows of a table that say the same of several names. */
+export function aliases(text: Text, ...names: readonly string[]): Record<string, Text> {
+  return Object.fromEntries(names.map((name) => [name, text]));
+}
+
 /** The description of a schema, likewise. */
 export function describedAs(text: () => string): { readonly description: string } {
   return {

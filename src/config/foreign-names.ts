@@ -1,7 +1,6 @@
 // The names of our keys in other systems, so that configurations from there get precise hints.
 
-import { call, type Text } from '../common/words.ts';
-import { aliases } from './aliases.ts';
+import { aliases, call, type Text } from '../common/words.ts';
 import { trainerNames } from './foreign-trainers.ts';
 import { verlNames } from './foreign-verl.ts';
 

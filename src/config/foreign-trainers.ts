@@ -1,6 +1,5 @@
 // The names of our keys in axolotl, LLaMA-Factory, ms-swift, Unsloth and open-r1, where TRL and others do not use the same: part of `foreignNames`.
-import { call, option, type Text } from '../common/words.ts';
-import { aliases } from './aliases.ts';
+import { aliases, call, option, type Text } from '../common/words.ts';
 
 /** Foreign name → our key, or a sentence if there is none. */
 export const trainerNames: Readonly<Record<string, Text>> = {

@@ -1,6 +1,5 @@
 // The names of our keys in verl and OpenRLHF, where TRL and others do not use the same: part of `foreignNames`.
-import { call, type Text } from '../common/words.ts';
-import { aliases } from './aliases.ts';
+import { aliases, call, type Text } from '../common/words.ts';
 
 const SPLITS =
   'the backend splits a step itself: leave it out; for the micro-batches of backend trl see trl.per_device_train_batch_size';
