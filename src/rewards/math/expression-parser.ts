@@ -217,18 +217,18 @@ export class ExpressionParser {
     return this.#startsCall(name) ? this.#parseCall(name) : { kind: 'symbol', name };
   }
 
-  /** `f(…)`, `f^{-1}(…)`, `f'(…)`; of a capital letter P(x) and P(2), for P(1+r) is a product. */
+  /** `f(…)`, `f^{-1}(…)`, `f'(…)`; of a capital letter P(x), P(2) and E[X], for P(1+r) is a product. */
   #startsCall(name: string): boolean {
     const texts = Array.from({ length: 7 }, (_, ahead) => this.#stream.peek(ahead)?.text ?? '');
     if (FUNCTION_LETTERS.test(name)) return /^'{0,2}(?:\^\{-1\})?\(/.test(texts.join(''));
-    return /^[A-Z]$/.test(name) && texts[0] === '(' && texts[2] === ')' && /^\w+$/.test(texts[1]!);
+    return /^[A-Z]$/.test(name) && /^(?:\(\w+\)|\[[a-zA-Z]\])$/.test(texts.slice(0, 3).join(''));
   }
 
   #parseCall(name: string): MathNode {
     let suffix = '';
-    for (let token = this.#stream.next(); token.text !== '('; token = this.#stream.next()) suffix += token.text;
+    for (let token = this.#stream.next(); !/^[([]$/.test(token.text); token = this.#stream.next()) suffix += token.text;
     const operands = this.#stream.nested(() => this.#surroundings.parseItems());
-    this.#stream.expect(')');
+    if (!this.#stream.take(')', ']')) throw new NotMathematics();
     return { kind: 'call', name: `${name}${suffix}`, operands };
   }
 

@@ -40,12 +40,12 @@ const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹⁻';
 
 /** LaTeX commands that only affect appearance, or nothing at all. */
 const decoration =
-  /\\(?:left|right)\.|\\(?:left|right|middle|m?left|m?right|[bB]igg?[lrm]?|displaystyle|textstyle|scriptstyle|tiny|small|normalsize|[lL]arge|LARGE|[hH]uge|limits|mathopen|mathclose|mathstrut|hfill|nonumber|notag|angle|triangle|therefore|because|checkmark|blacksquare|qed|rm|bf|it|sf|tt)(?![a-zA-Z])|\\(?:text)?color\s*\{[^{}]*\}|\\(?:h|v)space\*?\{[^{}]*\}|\\[hv]?phantom\s*\{[^{}]*\}|\\hline(?![a-z])|(?<![\w)\]])\*\*|\*\*(?![\w(\\])/g;
+  /\\(?:left|right)\.|\\(?:left|right|middle|m?left|m?right|[bB]igg?[lrm]?|displaystyle|textstyle|scriptstyle|tiny|small|normalsize|[lL]arge|LARGE|[hH]uge|limits|mathopen|mathclose|mathstrut|hfill|nonumber|notag|angle|triangle|therefore|because|checkmark|blacksquare|qed|rm|bf|it|sf|tt)(?![a-zA-Z])|\\(?:text)?color(?:box)?\s*\{[^{}]*\}|\\(?:h|v)space\*?\{[^{}]*\}|\\[hv]?phantom\s*\{[^{}]*\}|\\hline(?![a-z])|(?<![\w)\]])\*\*|\*\*(?![\w(\\])/g;
 /** Accents and styles: their content is what counts. */
 const styles =
   /\\(?:vec|mathbf|mathcal|mathbb|mathsf|boldsymbol|bm|pmb|hat|widehat|tilde|bar|overline|overrightarrow|underline|overset\{[^{}]*\}|underset\{[^{}]*\}|mathring|ensuremath)(?![a-zA-Z])\s*(?=[{a-zA-Z\\])/g;
 const textCommand =
-  /\\(?:text(?:normal|bf|it|rm|sf|tt|up)?|math(?:rm|it|bf|sf|tt)|mbox|hbox|operatorname\*?)\s*\{((?:[^{}]|\{[^{}]*\})*)\}/g;
+  /\\(?:text(?:normal|bf|it|rm|sf|tt|up)?|math(?:rm|it|bf|sf|tt)|mbox|hbox|emph|operatorname\*?)\s*\{((?:[^{}]|\{[^{}]*\})*)\}/g;
 
 /** Currencies that are written as letters before an amount. */
 const currencyName =
@@ -55,13 +55,19 @@ const currencyName =
 const nameInWords =
   /^\s*"[^"=]*(?::"|\b(?:is|are|equals|about|around|approximately|roughly|nearly|exactly|only|just)"|"\s*[:=])\s*(?=[^"]*[\d\\])/;
 
+/** Why the answer before it is the one: `x = 2 \text{ (since } x > 0)`. */
+const explanation =
+  /^([\s\S]{0,200}?[^\s(])[\s(]*(?:\\q?quad[\s(]*)?\\text\s*\{[\s(]*(?:since|because|rejecting|discarding|as)\b[\s\S]*$/;
+
 /** A number with nothing to reduce. */
 const plainNumber = /^-?\d+(?:\.\d+)?$/;
 
 /** `5\text{ cm}^2`, `5 apples`, `\$5` and `5` become equal. */
 export function normalise(given: string): string {
   if (plainNumber.test(given)) return given;
-  let text = withoutDoubledBackslashes(repairEscapes(given.replaceAll('"', '')));
+  let text = withoutDoubledBackslashes(
+    repairEscapes(given.replace(/["`]|(?<!\\)\\[()]/g, '').replace(explanation, '$1')),
+  );
   // Most answers have none of these signs, and looking for each takes a third of the time.
   if (beyondAscii.test(text)) for (const [pattern, written] of unicode) text = text.replace(pattern, written as string);
   text = text
@@ -99,7 +105,8 @@ export function normalise(given: string): string {
     .replace(/[,.;]\s*(?=\\\\|\\end\s*\{)/g, '')
     .replace(/(?<!\\)\\!/g, '')
     .replace(/(?<!\\)\\[,:;> ]|~/g, ' ')
-    .replace(styles, '');
+    .replace(styles, '')
+    .replace(/(?<![\^_}\w])\{([A-Z])\}(?=\s*[[(])/g, '$1');
   text = text
     .replace(textCommand, (_, content: string, at: number, whole: string) => textOf(content, whole.slice(0, at)))
     .replace(/\bper\s?cent(?:age)?\b|\bpct\b/gi, '\\%')
@@ -109,7 +116,7 @@ export function normalise(given: string): string {
     .replace(/(?:\\quad )+/g, ', ')
     .replace(/,(?:\s*,)+/g, ',');
   return dropUnits(text)
-    .replace(/^[\s.,;:]+(?!\d)|(?:[\s.,;:]|\\(?=\s*$))+$/g, '')
+    .replace(/^[\s.,;:]+(?!\d)|(?:[\s.,;:]|\\(?=\\?\s*$))+$/g, '')
     .replace(nameInWords, '')
     .replace(/^\s*(?:\\approx|=)\s*/, '')
     .trim();

@@ -91,6 +91,7 @@ const nameOfCommand: Readonly<Record<string, string>> = {
   varepsilon: 'epsilon',
   vartheta: 'theta',
   ell: 'l',
+  Pr: 'P',
   surd: 'sqrt',
 };
 

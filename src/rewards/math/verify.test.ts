@@ -174,6 +174,17 @@ test('numeric_match has a relative tolerance for small numbers, unless an absolu
   }
 });
 
+test('integrals with infinite bounds have values if they converge', () => {
+  for (const [gold, answer, isRight] of [
+    ['\\sqrt{\\pi}', '\\int_{-\\infty}^{\\infty} e^{-x^2}\\,dx', true],
+    ['\\sqrt{\\pi}', '\\int_0^{\\infty} e^{-x^2}\\,dx', false],
+    ['\\frac{\\pi}{2}', '\\int_{-1}^1 \\sqrt{1-x^2}\\,dx', true],
+    ['1', '\\int_1^\\infty \\frac{1}{x}\\,dx', false],
+  ] as const) {
+    assert.equal(verify(gold, `\\boxed{${answer}}`), isRight, `${gold} and ${answer}`);
+  }
+});
+
 test('a product is a word only if all of it is letters', () => {
   for (const [gold, answer, isRight] of [
     ['yes', 'Yes.', true],
