@@ -23,6 +23,8 @@ export function writeLiveRun(directory: string): void {
   ] as const) {
     const { problems } = evaluationPaths(directory, `step_00000${step}`);
     writeFileSync(problems, [problem(step, 0, 'aaaa', 0), problem(step, 1, 'bbbb', correct)].join(''));
+    const record = { step, metrics: {}, intervals: {}, per_problem: [0, correct] };
+    appendFileSync(join(directory, runFiles.evals), `${JSON.stringify(record)}\n`);
   }
   const path = rolloutsFile(directory, 2);
   mkdirSync(dirname(path), { recursive: true });
