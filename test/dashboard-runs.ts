@@ -23,7 +23,8 @@ export function writeLiveRun(directory: string): void {
   ] as const) {
     const { problems } = evaluationPaths(directory, `step_00000${step}`);
     writeFileSync(problems, [problem(step, 0, 'aaaa', 0), problem(step, 1, 'bbbb', correct)].join(''));
-    const record = { step, metrics: {}, intervals: {}, per_problem: [0, correct] };
+    const counts = { problems: 2, samples_per_problem: 2, temperature: 1 };
+    const record = { step, ...counts, metrics: {}, intervals: {}, per_problem: [0, correct] };
     appendFileSync(join(directory, runFiles.evals), `${JSON.stringify(record)}\n`);
   }
   const path = rolloutsFile(directory, 2);
