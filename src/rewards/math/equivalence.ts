@@ -252,9 +252,9 @@ function intervalOf(relation: Relation): MathNode | undefined {
   };
 }
 
-/** `|x| < 3` and `-3 < x < 3`: inequalities of one variable with the same solutions. */
+/** `|x| < 3` and `-3 < x < 3`: inequalities of one variable with the same solutions, the answer solved: `2x > 4` has yet to be. */
 function allowTheSame(gold: Relation, answer: Relation): boolean {
-  if (isEquation(gold) || isEquation(answer)) return false;
+  if (isEquation(gold) || isEquation(answer) || !answer.sides.some(({ kind }) => kind === 'symbol')) return false;
   const [[name, ...more], [other, ...others]] = [variablesOf(gold), variablesOf(answer)];
   if (name === undefined || name !== other || more.length > 0 || others.length > 0) return false;
   return !hasCall(gold) && !hasCall(answer) && areSameSets(gold, answer) === true;
