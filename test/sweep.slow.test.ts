@@ -389,7 +389,11 @@ test('damage is reported with a remedy for a sweep, also by wait', async () => {
   writeFileSync(join(out, 'result.json'), '{');
   assert.deepEqual(await wait(), [2, 'SWEEP_DAMAGED']);
   rmSync(join(table[0]!.runs[0]!.dir, 'evals.jsonl'));
-  assert.equal((await resume()).table[1]!.runs[0]!.error?.code, 'METRIC_UNKNOWN');
+  await assert.rejects(resume(), {
+    code: 'RUN_DAMAGED',
+    message: /evals\.jsonl/,
+    hint: /remove the folder of its run/,
+  });
   for (const text of ['{', 'null', '[]', '{"status": "running"}']) {
     writeFileSync(join(out, 'sweep.json'), text);
     await assert.rejects(resume(), { code: 'SWEEP_DAMAGED', hint: /another folder/ }, text);
