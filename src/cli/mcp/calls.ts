@@ -53,6 +53,11 @@ export class Calls {
     }
   }
 
+  /** Resolves when no command runs. */
+  async idle(): Promise<void> {
+    while (this.#open.size > 0) await Promise.all([...this.#open.values()].map(({ finished }) => finished));
+  }
+
   /** Ends all running commands; detached runs continue. */
   async close(): Promise<void> {
     const open = [...this.#open.values()];

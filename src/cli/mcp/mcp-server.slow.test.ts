@@ -243,3 +243,24 @@ test('a client of the earlier protocol is served, and the server ends with its i
   const { result } = z.object({ result: z.looseObject({ protocolVersion: z.string() }) }).parse(JSON.parse(stdout));
   assert.equal(result.protocolVersion, '2025-06-18');
 });
+
+test('requests that are piped in are answered before the server ends', async () => {
+  const stdin = new PassThrough();
+  let stdout = '';
+  const served = main(['mcp'], { stdin, stdout: { write: (text) => (stdout += text) }, stderr: { write: () => {} } });
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'pipe', version: '1' } };
+  const messages = [
+    { id: 1, method: 'initialize', params },
+    { method: 'notifications/initialized' },
+    { id: 2, method: 'tools/call', params: { name: 'help', arguments: {} } },
+    { id: 3, method: 'tools/list' },
+  ];
+  stdin.end(messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''));
+  assert.equal(await served, 0);
+  const answers = stdout
+    .trim()
+    .split('\n')
+    .map((line) => z.looseObject({ id: z.number() }).parse(JSON.parse(line)));
+  assert.deepEqual(answers.map(({ id }) => id).sort(), [1, 2, 3]);
+  assert.ok(answers.every(({ error }) => error === undefined));
+});

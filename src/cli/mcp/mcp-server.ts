@@ -1,5 +1,6 @@
 // The server of the Model Context Protocol: commands as tools, run directories as resources, over stdin and stdout.
-import { type Readable, Writable } from 'node:stream';
+import { PassThrough, type Readable, Writable } from 'node:stream';
+import { setImmediate as otherEvents, setTimeout as sleep } from 'node:timers/promises';
 import {
   type CallToolResult,
   ProtocolError,
@@ -32,21 +33,30 @@ export interface McpOptions {
 /** Milliseconds; clients give up after 60 s. */
 const PATIENCE = 50_000;
 
+/** Milliseconds for calls that run when stdin ends, so that requests can be piped in. Clients that leave wait about two seconds before they send SIGTERM. */
+const LAST_ANSWERS = 10_000;
+
 const INSTRUCTIONS = `Gradus trains language models with GRPO. Each tool is a command of the same name: where a guide says \`gradus runs wait NAME --timeout 30\`,
 call runs_wait with {"run": "NAME", "timeout": 30}. Descriptions of inputs are short: help with {"topic": ["train"]} tells all of those of train. train, eval and sweep start in the background and return the run; runs_wait waits for it, at most ${MOST_SECONDS} s a call:
 call it again while it answers STILL_RUNNING. Results are short; fields asks for others instead, such as "run.status,evals[-1:].metrics", or "*" for all; schema with {"name": "train"} tells which there are. Nothing is spent or overwritten unless yes or overwrite is true; ask the user first. Results with ok: false have
 error.code, error.hint. The usual order: doctor, init, data_check, preflight, train, runs_wait, runs_diagnose, runs_compare, export; agent_docs has guides.`;
 
-/** Serves until stdin ends or the signal stops it. */
+/** Serves until stdin has ended and what was asked is answered, or the signal stops it. */
 export async function serveMcp(tools: readonly CommandTool[], options: McpOptions): Promise<void> {
   const { stdin, stdout, signal, patience = PATIENCE } = options;
   const calls = new Calls();
-  const transport = new StdioServerTransport(stdin, writableTo(stdout));
+  // The transport closes with its input, even if calls still run.
+  const requests = stdin.pipe(new PassThrough(), { end: false });
+  const transport = new StdioServerTransport(requests, writableTo(stdout));
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   for (const event of ['end', 'close', 'error']) stdin.once(event, () => end());
   signal.addEventListener('abort', () => end());
   const handle = serveStdio(() => serverOf(tools, calls, patience), { transport });
   if (!signal.aborted) await ended;
+  await otherEvents(); // requests that were read last become calls
+  if (!signal.aborted)
+    await Promise.race([calls.idle(), sleep(LAST_ANSWERS, undefined, { signal, ref: false }).catch(() => {})]);
+  await otherEvents(); // and their results answers
   await calls.close();
   await handle.close();
 }
