@@ -11,8 +11,9 @@ import { z } from 'zod';
 import { stopReasonOf } from '../common/cancellation.ts';
 import { redacted } from '../common/redaction.ts';
 import { option } from '../common/words.ts';
-import { type ErrorKind, GradusError } from '../errors.ts';
+import { GradusError } from '../errors.ts';
 import { findOut } from '../machine/machine-checks.ts';
+import { errorKindOf } from '../package/own-process.ts';
 import { ownVersions } from '../package/versions.ts';
 import { LineFollower } from '../runs/follow-lines.ts';
 import { healthMonitor } from '../runs/health.ts';
@@ -159,15 +160,13 @@ async function runApp(
   }
 }
 
-const kinds: Readonly<Record<number, ErrorKind>> = { 2: 'invalid', 3: 'not_ready', 4: 'credentials' };
-
 /** The error of the remote run, with the code that it would have had locally. */
 function failureOf({ exit_code = 1, result }: Report): GradusError {
   const { code, message, hint } = result?.error ?? {
     code: 'MODAL_FAILED',
     message: `training ended with code ${exit_code}`,
   };
-  return new GradusError(code, `at Modal: ${message}`, { hint, kind: kinds[exit_code] ?? 'failed' });
+  return new GradusError(code, `at Modal: ${message}`, { hint, kind: errorKindOf(exit_code) });
 }
 
 async function assertReady(): Promise<void> {

@@ -2,10 +2,18 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ErrorKind } from '../errors.ts';
 import { packageRoot } from './package-root.ts';
 
 /** The file with which Node runs the command. */
 export const launcher = join(packageRoot, 'bin', 'gradus');
+
+const kinds: Readonly<Record<number, ErrorKind>> = { 2: 'invalid', 3: 'not_ready', 4: 'credentials' };
+
+/** The kind of error that the command's exit code stands for; null of a process that a signal ended. */
+export function errorKindOf(exitCode: number | null): ErrorKind {
+  return kinds[exitCode ?? 1] ?? 'failed';
+}
 
 interface DetachedFiles {
   readonly stderr: string;

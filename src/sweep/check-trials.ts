@@ -1,14 +1,12 @@
 // Asks training to look at trials before any of them is trained: the model, the data, rewards and code of the user's must be there and fit each other.
-import { cancelled, type ErrorKind, GradusError } from '../errors.ts';
+import { cancelled, GradusError } from '../errors.ts';
+import { errorKindOf } from '../package/own-process.ts';
 import { isRun } from '../runs/read-run.ts';
 import { commandOutput, errorIn } from './own-command.ts';
 import type { PlannedSweep } from './plan-sweep.ts';
 import { settingTexts, type Trial } from './search-space.ts';
 import { runFolder } from './sweep-files.ts';
 import type { SweepOptions } from './sweep-options.ts';
-
-/** By the exit codes of the command. */
-const kinds: Readonly<Record<number, ErrorKind>> = { 2: 'invalid', 3: 'not_ready', 4: 'credentials' };
 
 /**
  * Throws what planning a run of a trial throws, and `CANCELLED`. Each plan is made in a process of its own, which takes the user's code with it when it ends.
@@ -34,7 +32,7 @@ export async function checkTrials(
     const where = i > 0 ? `trial ${trial.number}, ${settingTexts(trial.settings).join(', ')}: ` : '';
     throw new GradusError(code, `${where}${message}`, {
       ...details,
-      kind: kinds[output.code ?? 1] ?? 'failed',
+      kind: errorKindOf(output.code),
     });
   }
 }
