@@ -31,7 +31,7 @@ export interface GoldVerdict {
     /** The last message of the row's prompt. */
     readonly prompt: string;
     readonly answer: string;
-    /** Whether the data hold the answer as another value than a text, which a function may compare with the completion's text. */
+    /** Whether the data hold the answer as a text. A function that compares another value with the completion's text finds none equal. */
     readonly isText: boolean;
     readonly score: number | null;
     readonly error?: string;

@@ -123,7 +123,7 @@ export class RunStore {
       const record = readRun(directory);
       assertInactive(directory, record);
       const kept = bytesUpTo(directory, last);
-      readEvaluations(directory);
+      readEvaluations(directory); // throws if some are lost
       const resumed = {
         ...withoutOutcome(record),
         ...rest,
