@@ -90,8 +90,8 @@ export async function benchmarkGpu(): Promise<void> {
   const missing = new Map<string, string | undefined>();
   for (const name of names) missing.set(name, await engines[name]!.missing());
   if (flags['dry-run']) return tell(names, missing);
-  if (names.every((name) => name === 'cpu' || missing.get(name) !== undefined))
-    throw new Error(`there is no GPU to measure: ${[...missing].map(([name, why]) => `${name}: ${why}`).join('; ')}`);
+  if (names.every((name) => missing.get(name) !== undefined))
+    throw new Error(`nothing can be measured here: ${[...missing].map(([name, why]) => `${name}: ${why}`).join('; ')}`);
   const chosen = trainings.filter(({ model }) => flags.models.split(',').includes(model));
   const folder = mkdtempSync(join(tmpdir(), 'gradus-gpu-'));
   const rows: Row[] = [];
