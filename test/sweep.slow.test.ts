@@ -151,6 +151,34 @@ test('what training refuses of a trial is refused before anything is trained or 
   }
 });
 
+test('a metric of an environment’s scores that no trial has is refused once its code is opened', async () => {
+  writeFileSync(
+    place('sums.ts'),
+    `import { singleTurn } from 'gradus';
+    export const sums = singleTurn({
+      prompt: ({ a }) => [{ role: 'user', content: \`\${a}+1=\` }],
+      scores: { right: () => 1, speed: () => 0.5 },
+      buildDataset: () => ({ train: Array.from({ length: 40 }, (_, a) => ({ a })) }),
+    });`,
+  );
+  const own = {
+    model: join(import.meta.dirname, '../demo/model'),
+    chat_template: 'none',
+    max_completion_length: 4,
+    environment: 'sums.ts:sums',
+    sweep: { over: { learning_rate: [1e-4, 1e-3] } },
+  };
+  writeFileSync(place('game.json'), JSON.stringify(own));
+  const refused = async (metric: string) => {
+    const { stdout } = await gradusHere(['sweep', place('game.json'), '--dry-run', '--json', '--metric', metric]);
+    return (onlyObject(stdout).error as { code: string; hint: string } | undefined) ?? 'planned';
+  };
+  assert.equal(await refused('eval/rewards/speed/mean'), 'planned');
+  const { code, hint } = (await refused('eval/rewards/sped/mean')) as { code: string; hint: string };
+  assert.equal(code, 'METRIC_UNKNOWN');
+  assert.match(hint, /eval\/rewards\/speed\/mean/);
+});
+
 test('a run stops with a checkpoint when its sweep is killed, and is resumed with it', async () => {
   const out = place('orphaned');
   const many = steps(20_000);

@@ -75,6 +75,7 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
       : localEstimates(config, model, problems, stages, lengths)),
     ...(model.place && !rental && { model: model.place }),
     problems: { train: problems.train.length, eval: problems.eval.length },
+    rewards: task.rewardNames,
     run: { dir, exists },
     steps,
     per_step,

@@ -117,6 +117,11 @@ export const planFields = {
       'the type of the weights that sample completions, except adapters: what native.rollout_dtype auto stands for',
     ),
   problems: z.strictObject({ train: z.int(), eval: z.int() }),
+  rewards: z
+    .array(z.string())
+    .describe(
+      'the names of all rewards and scores, as in the metrics rewards/NAME/mean; the first decides what is correct',
+    ),
   run: z.strictObject({ dir: z.string(), exists: z.boolean() }),
   steps: z.int(),
   per_step: perStep,

@@ -1,10 +1,11 @@
 // Asks training to look at trials before any of them is trained: the model, the data, rewards and code of the user's must be there and fit each other.
 import { cancelled, GradusError } from '../errors.ts';
+import { MetricNames } from '../goals/metric-names.ts';
 import { errorKindOf } from '../package/own-process.ts';
 import { isRun } from '../runs/read-run.ts';
-import { commandOutput, errorIn } from './own-command.ts';
+import { type CommandOutput, commandOutput, errorIn } from './own-command.ts';
 import type { PlannedSweep } from './plan-sweep.ts';
-import { settingTexts, type Trial } from './search-space.ts';
+import { type LoadedTrial, settingTexts, type Trial } from './search-space.ts';
 import { runFolder } from './sweep-files.ts';
 import type { SweepOptions } from './sweep-options.ts';
 
@@ -26,7 +27,10 @@ export async function checkTrials(
       signal,
     );
     if (signal?.aborted) throw cancelled(signal, 'the sweep was stopped while its trials were being checked');
-    if (output.code === 0) continue;
+    if (output.code === 0) {
+      assertMeasured(trial, plan.metric, output);
+      continue;
+    }
     const { code, message, ...details } = errorIn(output);
     // What only this trial is refused for lies in its settings.
     const where = i > 0 ? `trial ${trial.number}, ${settingTexts(trial.settings).join(', ')}: ` : '';
@@ -35,6 +39,12 @@ export async function checkTrials(
       kind: errorKindOf(output.code),
     });
   }
+}
+
+/** Throws `METRIC_UNKNOWN` for a reward or score that the trial does not have: those of environments are known once their code is opened. */
+function assertMeasured({ loaded }: LoadedTrial, metric: string, { stdout }: CommandOutput): void {
+  const { rewards: scored } = JSON.parse(stdout) as { rewards: string[] };
+  new MetricNames(loaded.config).assertPossible(metric, { by: 'sweep.metric', at: 'any step', scored });
 }
 
 /** A few trials that have every value that is not a number, and the largest number of each key: what is missing or too large shows in these. */

@@ -2,6 +2,7 @@
 import { basename, join, resolve } from 'node:path';
 import { option } from '../common/words.ts';
 import { keptDefaults } from '../config/earlier-defaults.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { openConfig } from '../config-source/open-config.ts';
 import { GradusError } from '../errors.ts';
@@ -31,7 +32,7 @@ export function planSweep(file: string, options: SweepOptions = {}): PlannedSwee
   const reference = out ?? join(root, name);
   const directory = resolve(reference);
   const settings = [...(options.settings ?? []), ...(options.resume ? begunSettings(file, options, directory) : [])];
-  const { config } = openConfig(file, settings);
+  const { config, origins } = openConfig(file, settings);
   const { sweep } = config;
   if (sweep === null) {
     throw invalid(
@@ -42,6 +43,7 @@ export function planSweep(file: string, options: SweepOptions = {}): PlannedSwee
       'sweep',
     );
   }
+  assertRead(sweep, origins);
   if (config.compute !== 'local')
     throw invalid('its runs are trained on this machine', 'set compute: local', 'compute');
   if (options.name !== undefined) assertFolderName(options.name, root);
@@ -67,6 +69,20 @@ export function planSweep(file: string, options: SweepOptions = {}): PlannedSwee
   const { max_time, max_cost } = sweep;
   const limits = { max_time, max_cost };
   return { directory, reference, plan, limits, trials, settings, config: { ...config, sweep: null } };
+}
+
+/** Throws `SWEEP_INVALID` for a setting of halving that another method would not read. */
+function assertRead(sweep: SweepSettings, origins: LoadedConfig['origins']): void {
+  const { method } = sweep;
+  if (method === 'halving') return;
+  for (const key of ['eta', 'min_steps'] as const) {
+    if (sweep[key] === null || origins[`sweep.${key}`] === 'default') continue;
+    throw invalid(
+      `${key} is a setting of method halving, and the method is ${method}`,
+      `set ${option('method', 'halving')}, or leave ${key} out`,
+      `sweep.${key}`,
+    );
+  }
 }
 
 /** The defaults of the version that began the sweep, for the runs that are still to come as well. */

@@ -79,6 +79,8 @@ for (const [sweep, code, said] of [
   [{ over: { learning_rate: { min: 0.1, max: 1 } } }, 'SWEEP_INVALID', /range/],
   [{ over: { learning_rate: [1] }, method: 'random' }, 'SWEEP_INVALID', /number of trials/],
   [{ over: { learning_rate: [1] }, trials: 3 }, 'SWEEP_INVALID', /all combinations/],
+  [{ over: { learning_rate: [1, 2] }, eta: 3 }, 'SWEEP_INVALID', /eta is a setting of method halving/],
+  [{ over: { learning_rate: [1] }, method: 'random', trials: 2, min_steps: 5 }, 'SWEEP_INVALID', /min_steps .*random/],
   [
     { over: { learning_rate: { min: 0, max: 1, scale: 'log' } }, method: 'random', trials: 2 },
     'CONFIG_INVALID',
