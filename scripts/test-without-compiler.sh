@@ -17,7 +17,6 @@ npm install --prefix "$root/app" --ignore-scripts --prefer-offline --no-audit --
 node --input-type=module -e "
   import { writeWidened } from './bench/rounding/widened-model.ts';
   await writeWidened('demo/model', process.argv[1]);" "$root/app/wide"
-cp demo/reward.ts "$root/app/wide/"
 sed -e 's/^model:.*/model: ./; s/^max_steps:.*/max_steps: 3/' demo/demo.yaml >"$root/app/wide/config.yaml"
 
 program=$(node -p process.execPath)
