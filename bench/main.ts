@@ -1,5 +1,7 @@
 // The benchmarks by name: `node bench/main.ts` lists them, `node bench/main.ts NAME` runs one. Each is imported when it runs: `gpu` and `machine` do without what the others install.
 
+import { CannotMeasure } from './flags.ts';
+
 interface Benchmark {
   readonly about: string;
   run(): Promise<void>;
@@ -82,8 +84,13 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
 
 const [name] = process.argv.slice(2);
 const benchmark = name === undefined ? undefined : benchmarks[name];
-if (benchmark) await benchmark.run();
-else {
+if (benchmark) {
+  await benchmark.run().catch((error) => {
+    if (!(error instanceof CannotMeasure) && !String(error.code).startsWith('ERR_PARSE_ARGS')) throw error;
+    console.error(`error: ${error.message}; see node bench/main.ts ${name} --help`);
+    process.exitCode = 2;
+  });
+} else {
   for (const [known, { about }] of Object.entries(benchmarks)) console.log(`${known.padEnd(14)} ${about}`);
   if (name !== undefined) {
     console.error(`error: there is no benchmark ${name}`);

@@ -24,19 +24,8 @@ export function preparePython(): void {
   execFileSync(join(root, 'python', 'setup.sh'), { stdio: ['ignore', 'inherit', 'inherit'] });
 }
 
-const dtypes = ['bfloat16', 'float32'] as const;
-export type PeerDtype = (typeof dtypes)[number];
-
-export function peerDtype(name: string): PeerDtype {
-  const found = dtypes.find((dtype) => dtype === name);
-  if (!found) throw new Error(`there is no dtype ${name} here; there are ${dtypes.join(', ')}`);
-  return found;
-}
-
-/** The items of a list with commas. */
-export function peerDtypes(names: string): PeerDtype[] {
-  return names.split(',').map(peerDtype);
-}
+export const peerDtypes = ['bfloat16', 'float32'] as const;
+export type PeerDtype = (typeof peerDtypes)[number];
 
 /** The folder that transformers reads, made once from the GGUF file. */
 export function huggingFaceFolder(gguf: string, dtype: PeerDtype): string {

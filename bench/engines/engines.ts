@@ -6,6 +6,7 @@ import { mean } from '../../src/common/statistics.ts';
 import { evaluatePolicy } from '../../src/evaluation/evaluate-policy.ts';
 import { openSubject } from '../../src/evaluation/open-subject.ts';
 import { type EvaluationRecord, meanInterval, readEvaluations, readMetrics, train } from '../../src/index.ts';
+import { chosen, count } from '../flags.ts';
 import { isFinished, signed } from '../learnt.ts';
 import { huggingFaceFolder, modelsFolder, preparePython, python, root, smollm2, table } from '../peers.ts';
 
@@ -48,8 +49,8 @@ export async function benchmarkEngines(): Promise<void> {
   preparePython();
   process.env.GRADUS_TRL_PYTHON = python;
   const model = huggingFaceFolder(smollm2(flags.models), 'float32');
-  for (let seed = 0; seed < Number(flags.seeds); seed++) {
-    for (const engine of flags.engines.split(',')) {
+  for (let seed = 0; seed < count(flags, 'seeds'); seed++) {
+    for (const engine of chosen(flags, 'engines', Object.keys(engines))) {
       const out = directory(engine, seed);
       if (!isFinished(out)) {
         const settings = [...engines[engine]!, `model=${model}`, `seed=${seed}`, ...settled];
@@ -98,7 +99,7 @@ function directory(engine: string, seed: number): string {
 }
 
 function runsOf(engine: string): Run[] {
-  const seeds = Array.from({ length: Number(flags.seeds) }, (_, seed) => seed);
+  const seeds = Array.from({ length: count(flags, 'seeds') }, (_, seed) => seed);
   return seeds
     .filter((seed) => existsSync(heldOutFile(directory(engine, seed))))
     .map((seed) => {

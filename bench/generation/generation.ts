@@ -7,6 +7,7 @@ import { fetchLlamaCpp, LLAMA_CPP_VERSION, llamaCppFolder } from '../../scripts/
 import { openModelText } from '../../src/backends/open-renderer.ts';
 import { messageOf } from '../../src/errors.ts';
 import { kernelLibrary } from '../../src/runtime/kernels.ts';
+import { chosen, count, counts } from '../flags.ts';
 import {
   huggingFaceFolder,
   inTurn,
@@ -62,14 +63,14 @@ export async function benchmarkGeneration(): Promise<void> {
   const question = { role: 'user' as const, content: 'Why is the sky blue? Explain it to a child.' };
   const shared: SharedTask = {
     promptIds: renderer.render({ messages: [question] }).ids,
-    tokens: Number(flags.tokens),
-    batches: flags.batches.split(',').map(Number),
+    tokens: count(flags, 'tokens'),
+    batches: counts(flags, 'batches'),
     threads: availableParallelism(),
     repeats: 3,
   };
   const { systems, absent } = await contenders(model, shared);
   const describe = (lines: readonly GenerationLine[]) => lines.map((line) => perSecond(line).toFixed(1)).join(', ');
-  const measured = await inTurn(Number(flags.rounds), systems, describe);
+  const measured = await inTurn(count(flags, 'rounds'), systems, describe);
   const speeds = [...measured].map(([name, runs]) => ({
     name,
     speeds: shared.batches.map((_, i) => median(runs.map((lines) => perSecond(lines[i]!)))),
@@ -106,7 +107,7 @@ async function contenders(model: string, shared: SharedTask): Promise<Contenders
       model,
       rolloutDtype,
     });
-  for (const dtype of peerDtypes(flags.dtypes))
+  for (const dtype of chosen(flags, 'dtypes', peerDtypes))
     systems[`transformers, ${dtype}`] = worker(python, 'transformers_worker.py', {
       model: huggingFaceFolder(model, dtype),
       dtype,
@@ -125,7 +126,7 @@ async function contenders(model: string, shared: SharedTask): Promise<Contenders
   return { systems, absent: [] };
 }
 
-const perSecond = ({ batch, seconds }: GenerationLine) => (batch * Number(flags.tokens)) / seconds;
+const perSecond = ({ batch, seconds }: GenerationLine) => (batch * count(flags, 'tokens')) / seconds;
 
 interface Speeds {
   readonly name: string;

@@ -10,7 +10,8 @@ import { loadConfigObject } from '../../src/config/load.ts';
 import type { ConfigInput } from '../../src/config/schema.ts';
 import { messageOf } from '../../src/errors.ts';
 import { deviceStatus } from '../../src/runtime/device.ts';
-import { type CaseName, measureSteps, type StepTimes, stepConfig } from '../machine/steps.ts';
+import { CannotMeasure, chosen, count } from '../flags.ts';
+import { type CaseName, caseNames, measureSteps, type StepTimes, stepConfig } from '../machine/steps.ts';
 import { machine, table } from '../peers.ts';
 import { largerQwen2, qwen2, smollm2, writeRandomModel } from '../random-model.ts';
 
@@ -54,7 +55,13 @@ const engines: Readonly<Record<string, Engine>> = {
   'trl-vllm': { settings: trl({ use_vllm: true, vllm_max_model_length: 2048 }), ...python('trl', 'vllm') },
 };
 
-const trainings: readonly { readonly model: string; readonly shape: object; readonly cases: readonly CaseName[] }[] = [
+interface Training {
+  readonly model: string;
+  readonly shape: object;
+  readonly cases: readonly CaseName[];
+}
+
+const trainings: readonly Training[] = [
   { model: 'smollm2-135m', shape: smollm2, cases: ['a', 'b', 'c', 'd'] },
   { model: 'qwen2.5-0.5b', shape: qwen2, cases: ['a'] },
   { model: 'qwen2.5-1.5b', shape: largerQwen2, cases: ['a'] },
@@ -64,7 +71,7 @@ const { values: flags } = parseArgs({
   options: {
     engines: { type: 'string', default: Object.keys(engines).join() },
     models: { type: 'string', default: trainings.map(({ model }) => model).join() },
-    cases: { type: 'string', default: 'a,b,c,d' },
+    cases: { type: 'string', default: caseNames.join() },
     'row-seconds': { type: 'string', default: '600' },
     'dry-run': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -86,22 +93,25 @@ export async function benchmarkGpu(): Promise<void> {
     return console.log(
       `node bench/main.ts gpu [--engines ${flags.engines}] [--models ${flags.models}] [--cases ${flags.cases}] [--row-seconds 600] [--dry-run]`,
     );
-  const names = flags.engines.split(',');
+  const names = chosen(flags, 'engines', Object.keys(engines));
+  const asked = chosenTrainings();
+  const limit = count(flags, 'row-seconds');
   const missing = new Map<string, string | undefined>();
   for (const name of names) missing.set(name, await engines[name]!.missing());
-  if (flags['dry-run']) return tell(names, missing);
+  if (flags['dry-run']) return tell(asked, names, missing);
   if (names.every((name) => missing.get(name) !== undefined))
-    throw new Error(`nothing can be measured here: ${[...missing].map(([name, why]) => `${name}: ${why}`).join('; ')}`);
-  const chosen = trainings.filter(({ model }) => flags.models.split(',').includes(model));
+    throw new CannotMeasure(
+      `nothing can be measured here: ${[...missing].map(([name, why]) => `${name}: ${why}`).join('; ')}`,
+    );
   const folder = mkdtempSync(join(tmpdir(), 'gradus-gpu-'));
   const rows: Row[] = [];
   try {
-    for (const { model, shape, cases } of chosen) {
+    for (const { model, shape, cases } of asked) {
       const path = writeRandomModel(join(folder, model), { ...shape });
-      for (const name of cases.filter((name) => flags.cases.split(',').includes(name)))
+      for (const name of cases)
         for (const engine of names) {
           const why = missing.get(engine);
-          const row = why === undefined ? await measured(folder, path, name, engine) : { error: why };
+          const row = why === undefined ? await measured(folder, path, name, engine, limit) : { error: why };
           rows.push({ model, case: name, engine, ...row });
           // What was measured is kept if the machine goes away.
           console.log(JSON.stringify(rows.at(-1)));
@@ -114,8 +124,31 @@ export async function benchmarkGpu(): Promise<void> {
   }
 }
 
+/** The trainings that `--models` and `--cases` pick. */
+function chosenTrainings(): readonly Training[] {
+  const models = chosen(
+    flags,
+    'models',
+    trainings.map(({ model }) => model),
+  );
+  const names = chosen(flags, 'cases', caseNames);
+  const asked = trainings.filter(({ model }) => models.includes(model));
+  const found = asked.map((training) => ({
+    ...training,
+    cases: training.cases.filter((name) => names.includes(name)),
+  }));
+  const rows = found.filter(({ cases }) => cases.length > 0);
+  const known = () => asked.map(({ model, cases }) => `${model}: ${cases.join(', ')}`).join('; ');
+  if (rows.length === 0) throw new CannotMeasure(`--cases: the models have no case ${names.join()} (${known()})`);
+  return rows;
+}
+
 /** Loads the configuration of each row, which throws for a key that its engine does not act on. */
-function tell(names: readonly string[], missing: ReadonlyMap<string, string | undefined>): void {
+function tell(
+  trainings: readonly Training[],
+  names: readonly string[],
+  missing: ReadonlyMap<string, string | undefined>,
+): void {
   const files = { data: 'questions.jsonl', rewards: 'rewards.ts' };
   for (const { model, cases } of trainings)
     for (const name of cases)
@@ -135,6 +168,7 @@ async function measured(
   model: string,
   name: CaseName,
   engine: string,
+  limit: number,
 ): Promise<Pick<Row, 'measured' | 'error'>> {
   const memory = watchGpu();
   try {
@@ -144,7 +178,7 @@ async function measured(
       name,
       engines[engine]!.settings,
       `${basename(model)}-${engine}`,
-      Number(flags['row-seconds']),
+      limit,
     );
     const gpu_peak_bytes = memory();
     return { measured: { ...times, ...(gpu_peak_bytes > 0 && { gpu_peak_bytes }) } };

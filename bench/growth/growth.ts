@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { count } from '../flags.ts';
 import { inTurn, jsonLines, machine, modelsFolder, smollm2, table } from '../peers.ts';
 import { type SequenceSizes, sequences } from '../sequences.ts';
 import type { StepTask, StepTimes } from '../step-worker.ts';
@@ -26,7 +27,7 @@ interface Point extends SequenceSizes {
 }
 
 const threads = availableParallelism();
-const [prompt, generations, tokens] = [Number(flags.prompt), Number(flags.generations), Number(flags.tokens)];
+const [prompt, generations, tokens] = [count(flags, 'prompt'), count(flags, 'generations'), count(flags, 'tokens')];
 const base: Point = { prompt, generations, tokens, shared: true, threads };
 const points = {
   'half as many completions': { ...base, generations: generations / 2 },
@@ -55,7 +56,7 @@ export async function benchmarkGrowth(): Promise<void> {
   };
   const runs = Object.fromEntries(Object.entries(points).map(([name, point]) => [name, run(point)]));
   const step = ({ sample, update }: StepTimes) => sample + update;
-  const measured = await inTurn(Number(flags.rounds), runs, (times) => `${step(times).toFixed(2)} s`);
+  const measured = await inTurn(count(flags, 'rounds'), runs, (times) => `${step(times).toFixed(2)} s`);
   const medianOf = (name: string, part: (times: StepTimes) => number) => median(measured.get(name)!.map(part));
   const seconds = (name: keyof typeof points) => medianOf(name, step);
   console.log(

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { sweep } from '../../src/sweep/sweep.ts';
 import type { SweepOptions } from '../../src/sweep/sweep-options.ts';
 import type { SweepResult } from '../../src/sweep/sweep-schema.ts';
+import { count } from '../flags.ts';
 import { root, table } from '../peers.ts';
 
 const config = join(root, 'demo', 'demo.yaml');
@@ -27,7 +28,7 @@ export async function benchmarkHalving(): Promise<void> {
       'node bench/main.ts halving [--seeds N]\n  Sweeps lie in .cache/halving; runs that are finished are not trained again.',
     );
   const rows: string[][] = [];
-  for (let seed = 0; seed < Number(flags.seeds); seed++) {
+  for (let seed = 0; seed < count(flags, 'seeds'); seed++) {
     const halving = await tried('halving', seed);
     const grid = await tried('grid', seed);
     const [chosen, best] = [halving.table[0]!, grid.table[0]!];

@@ -12,6 +12,7 @@ import {
   readMetrics,
   train,
 } from '../../src/index.ts';
+import { chosen, count } from '../flags.ts';
 import { isFinished, signed } from '../learnt.ts';
 import { curves } from './curves.ts';
 import { makeTinyModel } from './tiny-models.ts';
@@ -69,10 +70,12 @@ const usage = `node bench/main.ts learning [--tasks ${tasks.map(({ name }) => na
 
 export async function benchmarkLearning(): Promise<void> {
   if (flags.help) return console.log(usage);
-  const chosen = tasks.filter(({ name }) => flags.tasks?.split(',').includes(name) ?? true);
+  const names = tasks.map(({ name }) => name);
+  const asked = flags.tasks === undefined ? names : chosen(flags, 'tasks', names);
   mkdirSync(results, { recursive: true });
-  for (const task of chosen) {
-    for (let seed = 0; seed < Number(flags.seeds ?? task.seeds); seed++) {
+  for (const task of tasks.filter(({ name }) => asked.includes(name))) {
+    const seeds = flags.seeds === undefined ? task.seeds : count(flags, 'seeds');
+    for (let seed = 0; seed < seeds; seed++) {
       for (const arm of arms) await run(task, arm, seed);
     }
   }

@@ -16,6 +16,7 @@ const cases = {
 } as const;
 
 export type CaseName = keyof typeof cases;
+export const caseNames = Object.keys(cases) as CaseName[];
 
 export interface StepTimes {
   readonly case: CaseName;

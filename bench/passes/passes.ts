@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { chosen, count } from '../flags.ts';
 import {
   huggingFaceFolder,
   inTurn,
@@ -45,11 +46,7 @@ export async function benchmarkPasses(): Promise<void> {
   if (flags.help) return console.log(usage);
   const model = smollm2(flags.models);
   preparePython();
-  const [prompt, generations, tokens] = [flags.prompt, flags.generations, flags.tokens].map(Number) as [
-    number,
-    number,
-    number,
-  ];
+  const [prompt, generations, tokens] = [count(flags, 'prompt'), count(flags, 'generations'), count(flags, 'tokens')];
   const shared = {
     sequences: sequences({ prompt, generations, tokens, shared: true }),
     threads: availableParallelism(),
@@ -66,9 +63,11 @@ export async function benchmarkPasses(): Promise<void> {
       model: huggingFaceFolder(model, dtype),
       dtype,
     });
-  const peers = Object.fromEntries(peerDtypes(flags.dtypes).map((dtype) => [`PyTorch, ${dtype}`, torch(dtype)]));
+  const peers = Object.fromEntries(
+    chosen(flags, 'dtypes', peerDtypes).map((dtype) => [`PyTorch, ${dtype}`, torch(dtype)]),
+  );
   const systems = { gradus: run(process.execPath, join(import.meta.dirname, '..', 'step-worker.ts'), ours), ...peers };
-  const measured = await inTurn(Number(flags.rounds), systems, ({ update }) => `${update.toFixed(2)} s`);
+  const measured = await inTurn(count(flags, 'rounds'), systems, ({ update }) => `${update.toFixed(2)} s`);
   const seconds = (name: string) => median(measured.get(name)!.map(({ update }) => update));
   const fastest = Math.min(...Object.keys(peers).map(seconds));
   const rows = [...measured.keys()].map((name) => [

@@ -10,6 +10,7 @@ import { openModelText } from '../../src/backends/open-renderer.ts';
 import { bytesSource } from '../../src/formats/byte-source.ts';
 import { openSafetensors } from '../../src/formats/safetensors.ts';
 import type { TrainingSequence } from '../../src/training-model.ts';
+import { count } from '../flags.ts';
 import { openWithAdapters } from '../native-model.ts';
 import {
   huggingFaceFolder,
@@ -79,7 +80,7 @@ export async function benchmarkPrecision(): Promise<void> {
 
 /** Samples texts, and saves adapters that have learnt a little, so that both of their factors have gradients. */
 async function prepare(path: string, folder: string): Promise<Texts> {
-  const [generations, tokens] = [Number(flags.generations), Number(flags.tokens)];
+  const [generations, tokens] = [count(flags, 'generations'), count(flags, 'tokens')];
   const { renderer } = await openModelText(path, 'auto');
   const prompts = questions.map((content) => renderer.render({ messages: [{ role: 'user', content }] }).ids);
   const model = await openWithAdapters(path, { ...settings, matmulPrecision: 'highest' });

@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { meanInterval } from '../../src/common/intervals.ts';
 import { mean } from '../../src/common/statistics.ts';
 import { readEvaluations, train } from '../../src/index.ts';
+import { chosen, count } from '../flags.ts';
 import { isFinished, signed } from '../learnt.ts';
 import { modelsFolder, root, smollm2, table } from '../peers.ts';
 import { writeWidened } from './widened-model.ts';
@@ -81,8 +82,8 @@ const usage = `node bench/main.ts rounding [--tasks ${flags.tasks}] [--seeds N] 
 
 export async function benchmarkRounding(): Promise<void> {
   if (flags.help) return console.log(usage);
-  for (const name of flags.tasks.split(',')) {
-    for (let seed = 0; seed < Number(flags.seeds); seed++) {
+  for (const name of chosen(flags, 'tasks', Object.keys(tasks))) {
+    for (let seed = 0; seed < count(flags, 'seeds'); seed++) {
       for (const precision of precisions) await run(name, precision, seed);
     }
   }

@@ -3,6 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { rolloutDtypes } from '../../src/config/sections.ts';
+import { chosen, count, one } from '../flags.ts';
 import { qwen2, qwen35, writeRandomModel } from '../random-model.ts';
 import { median, watched } from '../watched.ts';
 
@@ -28,15 +30,15 @@ export async function benchmarkShapes(): Promise<void> {
     );
   const folder = mkdtempSync(join(tmpdir(), 'gradus-shapes-'));
   try {
-    const json = flags.shape === 'qwen3.5-0.8b' ? qwen35 : qwen2;
-    const model = writeRandomModel(join(folder, flags.shape), json);
+    const shape = one(flags, 'shape', ['qwen2.5-0.5b', 'qwen3.5-0.8b']);
+    const model = writeRandomModel(join(folder, shape), shape === 'qwen3.5-0.8b' ? qwen35 : qwen2);
     const { prompts, generations, tokens, steps } = flags;
     const cores = `${cpus()[0]?.model.trim()}, ${availableParallelism()} cores`;
     console.log(
       `${cores}; ${prompts} × ${generations} completions × ${tokens} tokens, medians of ${Number(steps) - 1} steps\n`,
     );
     console.log('| rollouts | s a step | sampling | update | peak GB |\n|---|---|---|---|---|');
-    for (const dtype of flags.dtypes.split(',')) console.log(await measure(folder, model, dtype));
+    for (const dtype of chosen(flags, 'dtypes', rolloutDtypes)) console.log(await measure(folder, model, dtype));
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -54,10 +56,10 @@ async function measure(folder: string, model: string, rollout_dtype: string): Pr
     taskset: 'arithmetic',
     reward_fn: `${rewards}:alternating`,
     learning_rate: 1e-5,
-    prompts_per_step: Number(flags.prompts),
-    num_generations: Number(flags.generations),
-    max_completion_length: Number(flags.tokens),
-    max_steps: Number(flags.steps),
+    prompts_per_step: count(flags, 'prompts'),
+    num_generations: count(flags, 'generations'),
+    max_completion_length: count(flags, 'tokens'),
+    max_steps: count(flags, 'steps'),
     lora: { r: 16, alpha: 32 },
     eval: null,
     save: { every_steps: null, best: null },

@@ -4,6 +4,7 @@ import type { NativeModel } from '../../src/backends/native/native-model.ts';
 import { randomStream } from '../../src/common/random.ts';
 import type { Dialogue, Policy, SampleRequest, SamplingOptions } from '../../src/policy.ts';
 import type { TrainingSequence } from '../../src/training-model.ts';
+import { count } from '../flags.ts';
 import { openWithAdapters } from '../native-model.ts';
 import { inTurn, machine, modelsFolder, smollm2, table } from '../peers.ts';
 import { median } from '../watched.ts';
@@ -145,7 +146,7 @@ async function measureSharing(model: NativeModel, name: string, agents: Agents):
   const update = (batch: readonly TrainingSequence[]) =>
     timed(() => model.update({ sequences: batch }, { learningRate: 0 }));
   const measured = await inTurn(
-    Number(flags.rounds),
+    count(flags, 'rounds'),
     {
       'sampling apart': timed(() => sampleApart(policy, agents)),
       'sampling shared': timed(() => sampleShared(policy, agents)),
@@ -182,7 +183,7 @@ async function measureInvariance(model: NativeModel): Promise<void> {
     const sample = (batchInvariant: boolean) =>
       timed(() => policy.sample(requests, { ...options, maxTokens: tokens, batchInvariant }));
     const measured = await inTurn(
-      Number(flags.rounds),
+      count(flags, 'rounds'),
       { ordinary: sample(false), 'batch-invariant': sample(true) },
       show,
     );

@@ -1,6 +1,7 @@
 // How long it takes until SmolLM2 can sample and learn, and until a command that needs no model has answered.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { count } from '../flags.ts';
 import { inTurn, jsonLines, machine, modelsFolder, root, smollm2, table } from '../peers.ts';
 import { median, watched } from '../watched.ts';
 import type { StartUpTimes } from './gradus-worker.ts';
@@ -26,7 +27,7 @@ export async function benchmarkStartUp(): Promise<void> {
     return jsonLines<StartUpTimes>(output)[0]!;
   };
   const total = (times: StartUpTimes) => parts.reduce((sum, part) => sum + times[part], 0);
-  const rounds = Number(flags.rounds);
+  const rounds = count(flags, 'rounds');
   const dtypes = Object.fromEntries(['float32', 'int8', 'int4'].map((dtype) => [dtype, open(dtype)]));
   const opened = await inTurn(rounds, dtypes, (times) => `${total(times).toFixed(2)} s`);
   const runs = Object.fromEntries(commands.map((args) => [`gradus ${args.join(' ')}`, () => answer(args)]));

@@ -4,13 +4,14 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { arithmetic } from '../../src/tasksets/arithmetic.ts';
+import { count, one } from '../flags.ts';
 import {
   huggingFaceFolder,
   inTurn,
   jsonLines,
   machine,
   modelsFolder,
-  peerDtype,
+  peerDtypes,
   preparePython,
   python,
   smollm2,
@@ -67,7 +68,7 @@ export async function benchmarkTimeToReward(): Promise<void> {
   writeFileSync(dataset, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
   try {
     const learning = await inTurn(
-      Number(flags.seeds),
+      count(flags, 'seeds'),
       {
         'gradus, float32 rollouts': (seed) => runOurs(seed, folder, { model, dataset, rollouts: 'float32' }),
         'gradus, int8 rollouts': (seed) => runOurs(seed, folder, { model, dataset, rollouts: 'int8' }),
@@ -81,7 +82,7 @@ export async function benchmarkTimeToReward(): Promise<void> {
   }
 }
 
-const dtype = peerDtype(flags.dtype);
+const dtype = one(flags, 'dtype', peerDtypes);
 const trl = `TRL 1.16, ${dtype}`;
 
 async function runOurs(
@@ -100,7 +101,7 @@ async function runOurs(
     prompts_per_step: sizes.prompts,
     num_generations: sizes.generations,
     max_completion_length: sizes.tokens,
-    max_steps: Number(flags['max-steps']),
+    max_steps: count(flags, 'max-steps'),
     lora: { r: 16, alpha: 32 },
     eval: null,
     save: { every_steps: null, best: null },

@@ -17,6 +17,7 @@ import { readArchitecture } from '../../src/backends/model-files/model-files.ts'
 import { memoryPlan } from '../../src/backends/native/planning/memory-plan.ts';
 import { loadConfigObject } from '../../src/config/load.ts';
 import { GradusError } from '../../src/errors.ts';
+import { chosen, count } from '../flags.ts';
 import {
   cache,
   huggingFaceFolder,
@@ -82,20 +83,20 @@ ${Object.entries(cases)
 
 export async function benchmarkVsTrl(): Promise<void> {
   if (flags.help) return console.log(usage);
-  const chosen = flags.cases.split(',').map((name) => cases[name] ?? unknownCase(name));
+  const names = chosen(flags, 'cases', Object.keys(cases));
   preparePython();
-  console.log(`${machine}; medians of ${flags.rounds} × ${Number(flags.steps) - 1} steps\n`);
+  console.log(`${machine}; medians of ${flags.rounds} × ${count(flags, 'steps') - 1} steps\n`);
   const folder = mkdtempSync(join(tmpdir(), 'gradus-bench-'));
   try {
-    for (const given of chosen) {
+    for (const given of names.map((name) => cases[name]!)) {
       const model = given.shape ? writeRandomModel(join(folder, 'random'), given.shape) : smollm2(flags.models);
       const endless = endlessFolder(model);
-      const peers = peerDtypes(flags.dtypes).map((dtype) => ({
+      const peers = chosen(flags, 'dtypes', peerDtypes).map((dtype) => ({
         dtype,
         folder: given.shape ? model : huggingFaceFolder(model, dtype),
       }));
       const length = await promptLength(model);
-      const questions = await given.questions(given.prompts * Number(flags.steps), { model, gsm8k: flags.data });
+      const questions = await given.questions(given.prompts * count(flags, 'steps'), { model, gsm8k: flags.data });
       const dataset = join(folder, 'questions.jsonl');
       writeFileSync(dataset, questions.map((question) => `${JSON.stringify({ question })}\n`).join(''));
       const task = { ...given, dataset, longestPrompt: Math.max(...questions.map(length)) };
@@ -111,7 +112,7 @@ export async function benchmarkVsTrl(): Promise<void> {
         ...Object.fromEntries(peers.map((peer) => [`TRL 1.16, ${peer.dtype}`, () => runTrl(task, peer)])),
       };
       const seconds = ({ stepSeconds }: Measurement) => `${median(stepSeconds).toFixed(2)} s`;
-      console.log(`### ${task.title}\n\n${report(await inTurn(Number(flags.rounds), chosenOf(systems), seconds))}`);
+      console.log(`### ${task.title}\n\n${report(await inTurn(count(flags, 'rounds'), chosenOf(systems), seconds))}`);
       if (given.shape) rmSync(model, { recursive: true });
     }
   } finally {
@@ -121,10 +122,6 @@ export async function benchmarkVsTrl(): Promise<void> {
 
 function chosenOf<T>(systems: Readonly<Record<string, T>>): Record<string, T> {
   return Object.fromEntries(Object.entries(systems).filter(([name]) => new RegExp(flags.only).test(name)));
-}
-
-function unknownCase(name: string): never {
-  throw new Error(`there is no case ${name}; there are ${Object.keys(cases).join(', ')}`);
 }
 
 function report(measured: ReadonlyMap<string, readonly Measurement[]>): string {
@@ -182,7 +179,7 @@ function configuration(task: Task, model: string, rewards: string, native: Nativ
     max_completion_length: task.tokens,
     max_prompt_tokens: task.longestPrompt,
     ...(flags.full ? { lora: null, learning_rate: 1e-5 } : { learning_rate: 2e-4 }),
-    max_steps: Number(flags.steps),
+    max_steps: count(flags, 'steps'),
     eval: null,
     save: { every_steps: null, best: null },
     sample_every_steps: null,
@@ -254,6 +251,6 @@ async function runTrl(task: Task, { folder, dtype }: Peer): Promise<Measurement>
 
 /** Mean lengths of the completions of each step. */
 function assertLengths({ title, tokens }: Task, lengths: readonly number[]): void {
-  if (lengths.length === Number(flags.steps) && lengths.every((length) => length === tokens)) return;
+  if (lengths.length === count(flags, 'steps') && lengths.every((length) => length === tokens)) return;
   throw new Error(`${title}: completions of ${lengths.join(', ')} tokens where all should have ${tokens}`);
 }
