@@ -43,4 +43,4 @@ def load_dataset(path, *_, split=None, **__):
 
 datasets.load_dataset = load_dataset
 sys.argv = [recipe, f"model_name={NAME}", *arguments]
-runpy.run_module(f"tinker_cookbook.recipes.{recipe}", run_name="__main__")
+runpy.run_module(f"tinker_cookbook.recipes.{recipe}", run_name="__main__", alter_sys=True)

@@ -7,7 +7,7 @@ import { carriesKey } from '../http/api-key.ts';
 import { ownHost } from '../http/own-host.ts';
 import { plainPath } from '../http/plain-path.ts';
 import { BodyFault } from '../http/request-body.ts';
-import { bodyOf, bytesOf, jsonBody, MOST_BYTES } from './body.ts';
+import { bytesOf, jsonBody, MOST_BYTES, parsed } from './body.ts';
 import { clientConfig, dynamicConfig } from './client-config.ts';
 import { downloadRoutes } from './download-routes.ts';
 import { Futures, type Outcome } from './futures.ts';
@@ -84,11 +84,10 @@ export function trainingApp(server: TrainingServer, { host, apiKey, onError }: T
   for (const [route, submit] of Object.entries(work)) {
     app.post(`/${route}`, async (c) => {
       const isProtobuf = route === 'forward_backward' && c.req.header('content-type')?.startsWith(PROTOBUF);
-      const { id, run, cancel, ...told } = isProtobuf
-        ? passOf(server, await bytesOf(c))
-        : submit(server, await bodyOf(c));
+      const bytes = await bytesOf(c);
+      const { id, run, cancel, ...told } = isProtobuf ? passOf(server, bytes) : submit(server, parsed(bytes));
       // A request that is repeated because its answer was lost counts as the earlier one.
-      if (!futures.has(id)) futures.add(id, run, cancel);
+      if (!futures.has(id)) futures.add(id, run, { bytes: bytes.length, cancel });
       return c.json({ request_id: id, ...told });
     });
   }

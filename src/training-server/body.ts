@@ -12,9 +12,13 @@ export async function bytesOf(c: Context): Promise<Uint8Array> {
 }
 
 /** Throws a `BodyFault`. */
-export async function bodyOf(c: Context): Promise<Body> {
-  const bytes = await bytesOf(c);
+export function parsed(bytes: Uint8Array): Body {
   return { content: jsonOf(textOf(bytes)), bytes };
+}
+
+/** Throws a `BodyFault`. */
+export async function bodyOf(c: Context): Promise<Body> {
+  return parsed(await bytesOf(c));
 }
 
 /** Throws a `BodyFault`. */

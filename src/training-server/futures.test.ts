@@ -38,3 +38,24 @@ test('pending requests are limited, and unfetched results do not count', async (
   await new Promise((done) => setImmediate(done));
   for (let i = 0; i < 8192; i++) futures.add(`b${i}`, () => promise);
 });
+
+test('requests that wait are limited in bytes, but the largest is accepted when nothing waits', async () => {
+  const futures = new Futures<void>(() => 0);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  futures.add('a', () => promise, { bytes: 300 * 2 ** 20 });
+  assert.throws(
+    () => futures.add('b', async () => {}, { bytes: 1 }),
+    (error) => error instanceof Refusal && error.status === 429,
+  );
+  resolve();
+  await new Promise((done) => setImmediate(done));
+  futures.add('b', async () => {}, { bytes: 300 * 2 ** 20 });
+});
+
+test('large results that nobody fetches do not fill the memory: the newest stay', async () => {
+  const futures = new Futures<number>(() => 200 * 2 ** 20);
+  for (let i = 0; i < 10; i++) futures.add(String(i), async () => i);
+  await new Promise((done) => setImmediate(done));
+  for (const i of [0, 7]) await assert.rejects(futures.retrieve(String(i), 0), isGone);
+  for (const i of [8, 9]) assert.deepEqual(await futures.retrieve(String(i), 0), { value: i });
+});

@@ -2,10 +2,12 @@
 import { setTimeout as after } from 'node:timers/promises';
 import { Refusal } from './refusal.ts';
 
-/** The most results that may be pending at a time. Further requests are refused. */
+/** The most results that may be pending at a time, and the most bytes of their requests. Further requests are refused. */
 const MOST_PENDING = 8192;
-/** The most results that wait to be fetched, and for how many milliseconds they do. */
+const MOST_PENDING_BYTES = 256 * 2 ** 20;
+/** The most results that wait to be fetched, the most bytes of them, and for how many milliseconds they do. */
 const MOST_WAITING = 16_384;
+const MOST_WAITING_BYTES = 512 * 2 ** 20;
 const LONGEST_WAIT = 60 * 60_000;
 /** The most fetched results that are kept, and the most bytes of them: their answers may have been lost on the way. */
 const MOST_FETCHED = 1024;
@@ -14,12 +16,21 @@ const MOST_FETCHED_BYTES = 64 * 2 ** 20;
 /** A result, or the reason why there is none. */
 export type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
+export interface WorkOptions {
+  /** How many bytes the request has. @default 0 */
+  readonly bytes?: number;
+  /** Ends the work early. @default it cannot be ended */
+  readonly cancel?: (() => void) | undefined;
+}
+
 export class Futures<T> {
   readonly #bytesOf: (value: T) => number;
   readonly #outcomes = new Map<string, Promise<Outcome<T>>>();
   readonly #cancels = new Map<string, () => void>();
-  /** Ids of finished results that nobody has fetched, with the time at which they finished, the oldest first. */
-  readonly #waiting = new Map<string, number>();
+  #pendingBytes = 0;
+  /** Ids of finished results that nobody has fetched, with their bytes and the time at which they finished, the oldest first. */
+  readonly #waiting = new Map<string, { readonly bytes: number; readonly since: number }>();
+  #waitingBytes = 0;
   /** Ids of those that were fetched, with their bytes, in the order of that. */
   readonly #fetched = new Map<string, number>();
   #fetchedBytes = 0;
@@ -34,17 +45,23 @@ export class Futures<T> {
     return this.#outcomes.has(id);
   }
 
-  /** Throws a `Refusal` if too many are pending. */
-  add(id: string, work: () => Promise<T>, cancel?: () => void): void {
+  /** Throws a `Refusal` if too many are pending, or too large ones. */
+  add(id: string, work: () => Promise<T>, { bytes = 0, cancel }: WorkOptions = {}): void {
     if (this.#outcomes.size - this.#waiting.size - this.#fetched.size >= MOST_PENDING)
       throw new Refusal(`${MOST_PENDING} requests wait for their results: try again later`, 429);
+    if (this.#pendingBytes > 0 && this.#pendingBytes + bytes > MOST_PENDING_BYTES)
+      throw new Refusal(`${this.#pendingBytes} bytes of requests wait for their results: try again later`, 429);
+    this.#pendingBytes += bytes;
     const outcome = work().then(
       (value) => ({ value }),
       (error: unknown) => ({ error }),
     );
     this.#outcomes.set(id, outcome);
     if (cancel) this.#cancels.set(id, cancel);
-    outcome.then(() => this.#finish(id));
+    outcome.then((found) => {
+      this.#pendingBytes -= bytes;
+      this.#finish(id, found);
+    });
   }
 
   /** Undefined if the result is not there after so many milliseconds. Throws a `Refusal` for an unknown id. */
@@ -52,13 +69,13 @@ export class Futures<T> {
     const outcome = this.#outcomes.get(id);
     if (!outcome)
       throw new Refusal(
-        `no request has the id ${id}: its result was fetched long ago, or the server was restarted`,
+        `no request has the id ${id}: its result was fetched long ago or by nobody for long, or the server was restarted`,
         404,
       );
     const stop = new AbortController();
     try {
       const found = await Promise.race([outcome, after(milliseconds, undefined, { signal: stop.signal })]);
-      if (found) this.#noteFetched(id, found);
+      if (found) this.#noteFetched(id);
       return found;
     } finally {
       stop.abort();
@@ -70,20 +87,27 @@ export class Futures<T> {
     this.#cancels.get(id)?.();
   }
 
-  #finish(id: string): void {
+  #finish(id: string, outcome: Outcome<T>): void {
     this.#cancels.delete(id);
+    const bytes = 'value' in outcome ? this.#bytesOf(outcome.value) : 0;
     const now = performance.now();
-    this.#waiting.set(id, now);
-    for (const [oldest, since] of this.#waiting) {
-      if (this.#waiting.size <= MOST_WAITING && now - since <= LONGEST_WAIT) break;
+    this.#waiting.set(id, { bytes, since: now });
+    this.#waitingBytes += bytes;
+    for (const [oldest, { bytes: itsBytes, since }] of this.#waiting) {
+      const isEnough = this.#waiting.size <= MOST_WAITING && this.#waitingBytes <= MOST_WAITING_BYTES;
+      if ((isEnough && now - since <= LONGEST_WAIT) || oldest === id) break;
       this.#waiting.delete(oldest);
+      this.#waitingBytes -= itsBytes;
       this.#outcomes.delete(oldest);
     }
   }
 
-  #noteFetched(id: string, outcome: Outcome<T>): void {
-    if (!this.#waiting.delete(id)) return;
-    const bytes = 'value' in outcome ? this.#bytesOf(outcome.value) : 0;
+  #noteFetched(id: string): void {
+    const waiting = this.#waiting.get(id);
+    if (!waiting) return;
+    const { bytes } = waiting;
+    this.#waiting.delete(id);
+    this.#waitingBytes -= bytes;
     this.#fetched.set(id, bytes);
     this.#fetchedBytes += bytes;
     for (const [oldest, itsBytes] of this.#fetched) {

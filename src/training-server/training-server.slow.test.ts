@@ -301,6 +301,26 @@ test('saved weights outlive the server', async () => {
   }
 });
 
+test('weights that do not fit a model leave it as it was', async () => {
+  const session_id = await newSession();
+  const model_id = await newModel(session_id);
+  const body = { session_id, model_seq_id: 9004, base_model: 'served', lora_config: { rank: 2, train_mlp: false } };
+  const other = String((await result('create_model', body)).model_id);
+  for (const id of [model_id, other]) {
+    await result('forward_backward', pass(id));
+    await result('optim_step', { model_id: id, adam_params: { learning_rate: 0.05 } });
+  }
+  const { path } = await result('save_weights', { model_id: other, path: 'attention' });
+  const scored = async () =>
+    (await result('forward', { model_id, forward_input: { data: [datum()], loss_fn: 'cross_entropy' } })).metrics;
+  const before = await scored();
+  for (const optimizer of [false, true]) {
+    assert.match(String((await result('load_weights', { model_id, path, optimizer })).error), /is missing/);
+    assert.deepEqual(await scored(), before);
+  }
+  for (const id of [model_id, other]) await result('unload_model', { model_id: id });
+});
+
 test('a folder that cannot hold weights is refused before anything is trained', async () => {
   const file = join(folder, 'file');
   writeFileSync(file, '');

@@ -102,15 +102,21 @@ export async function loadCheckpoint(
     });
   }
   if (parts.adapters) await assertScales(directory, parts.adapters);
-  await readArena(weights, values, (name) => storedName(parts, name), directory);
+  await using state = weightsOnly ? undefined : await openIfThere(join(directory, OPTIMIZER));
+  // All is checked before anything is read: a checkpoint that does not fit changes nothing.
+  const all: StoredArena[] = [{ file: weights, arena: values, rename: (name) => storedName(parts, name) }];
+  assertShapes(all[0]!, directory);
   const copies = tiedOutput(parts);
   if (copies.some(({ name }) => !weights.tensors.has(name))) throw untied(directory);
   const [held, known] = [weights.tensors.size, values.layout.entries.length + copies.length];
   if (held > known) throw mismatch(`${directory} has ${held} tensors, but this configuration trains only ${known}`);
-  await using state = weightsOnly ? undefined : await openIfThere(join(directory, OPTIMIZER));
+  if (state) {
+    all.push({ file: state, arena: optimizer.mean, rename: (name) => `exp_avg.${name}` });
+    all.push({ file: state, arena: optimizer.square, rename: (name) => `exp_avg_sq.${name}` });
+    for (const stored of all.slice(1)) assertShapes(stored, directory);
+  }
+  for (const stored of all) await readArena(stored);
   if (!state) return;
-  await readArena(state, optimizer.mean, (name) => `exp_avg.${name}`, directory);
-  await readArena(state, optimizer.square, (name) => `exp_avg_sq.${name}`, directory);
   const { step, entropy_coef, last_entropy } = state.metadata;
   optimizer.steps = Number(step);
   entropyControl.restore({ coefficient: Number(entropy_coef), entropy: Number(last_entropy) });
@@ -138,21 +144,24 @@ async function assertScales(directory: string, { settings, adapters }: AdapterSe
   );
 }
 
-async function readArena(
-  file: TensorFile,
-  arena: Arena,
-  rename: (name: string) => string,
-  directory: string,
-): Promise<void> {
+/** An arena, and the file that has its tensors under other names. */
+interface StoredArena {
+  readonly file: TensorFile;
+  readonly arena: Arena;
+  readonly rename: (name: string) => string;
+}
+
+function assertShapes({ file, arena, rename }: StoredArena, directory: string): void {
   for (const { name, shape } of arena.layout.entries) {
     const stored = file.tensors.get(rename(name))?.shape;
-    if (String(stored) !== String(shape)) {
-      throw mismatch(
-        `${directory}: ${rename(name)} ${stored ? `has shape [${stored}], not [${shape}]` : 'is missing'}`,
-      );
-    }
-    await file.readFloat32(rename(name), arena.values(name));
+    if (String(stored) === String(shape)) continue;
+    const fault = stored ? `has shape [${stored}], not [${shape}]` : 'is missing';
+    throw mismatch(`${directory}: ${rename(name)} ${fault}`);
   }
+}
+
+async function readArena({ file, arena, rename }: StoredArena): Promise<void> {
+  for (const { name } of arena.layout.entries) await file.readFloat32(rename(name), arena.values(name));
   arena.upload();
 }
 
