@@ -550,7 +550,8 @@ test('the demo ends with accuracy before and after', async () => {
   const again = await run(['demo', '--config', 'tiny.yaml', '--json']);
   const result = onlyObject(again.stdout) as { schema: string; run: { id: string }; next: string[] };
   assert.deepEqual([result.schema, result.run.id], ['demo.result/1', 'demo-2']);
-  assert.match(stderr, new RegExp(`next: ${result.next[0]}\n`));
+  assert.equal(result.next[0]!.endsWith(' --json'), true);
+  assert.match(stderr, new RegExp(`next: ${result.next[0]!.replace(' --json', '')}\n`));
 });
 
 test('lists show the best and last accuracy; many runs are compared one a line, few side by side', async () => {

@@ -9,6 +9,7 @@ import { extractionsOf, promptColumns } from '../data/row-prompt.ts';
 import { shortened } from '../errors.ts';
 import type { Message } from '../message.ts';
 import type { Renderer } from '../rendering.ts';
+import { noText } from '../rewards/reward-call.ts';
 import type { Example, State } from '../rl.ts';
 import { FEWEST_PROBLEMS } from '../runs/verdict.ts';
 import { moreRoom } from '../setup/prompt-lengths.ts';
@@ -112,7 +113,7 @@ function goldRemedy(
     return `columns: {${column}: {from: ${column}, pattern: '${marked.pattern}'}} extracts the answer`;
   }
   if (isNeverEqual && !isText) {
-    return `values of ${column} are not texts in the data, and no completion equals them: compare with String(value), in Python with str(value)`;
+    return noText(column);
   }
   return `try wordings with ${call('testRewards')}`;
 }

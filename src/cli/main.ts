@@ -108,7 +108,8 @@ async function shapeOutput(output: Output, { brief, fields }: AskedOutput, comma
     });
   }
   const { inBrief, onlyFields } = await import('./brief/brief.ts');
-  output.inShape(fields === undefined ? inBrief : await onlyFields(fields, command, await loadSchemas()));
+  if (fields === undefined) output.inShape(inBrief, '--brief');
+  else output.inShape(await onlyFields(fields, command, await loadSchemas()), '--json');
 }
 
 /**

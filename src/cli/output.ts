@@ -30,6 +30,7 @@ export class Output {
   readonly #name: string;
   #run: BegunRun | undefined;
   #shape: (result: object) => object = (result) => result;
+  #flag = '--json';
 
   /** @param name what users type for `gradus` in the commands that are suggested to them */
   constructor(mode: OutputMode, stdout: Stream, stderr: Stream, environment: NodeJS.ProcessEnv, name = 'gradus') {
@@ -44,7 +45,7 @@ export class Output {
   /** Writes the result of the command: the object, or its text for people. */
   result(result: object, text: string): void {
     if (this.mode === 'text') return void this.stdout.write(`${printable(redacted(text))}\n`);
-    const suggested = this.suggested(this.#shape(result));
+    const suggested = this.suggested(withFlag(this.#shape(result), this.#flag));
     this.line(this.mode === 'json' ? suggested : { type: 'result', result: suggested });
   }
 
@@ -73,9 +74,10 @@ export class Output {
     if (this.mode === 'events') this.line(event);
   }
 
-  /** From now on, JSON results are printed in this shape. */
-  inShape(shape: (result: object) => object): void {
+  /** From now on, JSON results are printed in this shape, and the commands in `next` have this flag. */
+  inShape(shape: (result: object) => object, flag: string): void {
     this.#shape = shape;
+    this.#flag = flag;
   }
 
   /** From now on, failures name this run. */
@@ -131,6 +133,17 @@ export class Output {
   line(value: object): void {
     this.stdout.write(stringifyLine(redactedValue(value)));
   }
+}
+
+/** A value whose commands in `next` print objects, as the command that suggests them does. */
+function withFlag<T>(value: T, flag: string, key = ''): T {
+  if (typeof value === 'string') {
+    const isCommand = key === 'next' && value.startsWith('gradus ');
+    return (isCommand ? `${value.replace(/ --json$/, '')} ${flag}` : value) as T;
+  }
+  if (Array.isArray(value)) return value.map((item) => withFlag(item, flag, key)) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withFlag(inner, flag, name)])) as T;
 }
 
 interface BegunRun {

@@ -39,3 +39,12 @@ test('an agent that continues its conversation makes one sequence of the sampled
   assert.deepEqual([...promptIds, ...completionIds], [...last.promptIds, ...last.completionIds]);
   assert.deepEqual(trajectory.result, { text: trajectory.turns[2]!.action.message.content });
 });
+
+test('as many episodes at a time as cannot be played are refused, not fewer played silently', async () => {
+  for (const atOnce of [65, 0, 1.5]) {
+    await assert.rejects(
+      playAgent({ atOnce, run: async () => ({ text: '' }) }, () => 'yes'),
+      { code: 'ENVIRONMENT_WRONG_ANSWER', message: `atOnce of the agent is ${atOnce}`, hint: /from 1 to 64/ },
+    );
+  }
+});

@@ -1,6 +1,6 @@
 // Rollouts that agents play: each agent runs on its own and calls the policy through the gateway. The door of this room.
 
-import { type Agent, type AgentEpisode, AgentLost, type AgentTask } from '../agent.ts';
+import { type Agent, type AgentEpisode, AgentLost, type AgentTask, MOST_AT_ONCE } from '../agent.ts';
 import { faultMessage } from '../common/fault-message.ts';
 import { frozenCopy } from '../common/frozen-copy.ts';
 import { inOrder } from '../common/in-order.ts';
@@ -25,9 +25,6 @@ import type { Gateway } from './gateway.ts';
 import { Rollout } from './rollout.ts';
 import type { RolloutSettings, Trains } from './rollout-settings.ts';
 import { RunningTime } from './running-time.ts';
-
-/** Agents at once: each may hold memory and connections of its own. What is sampled does not depend on it. */
-const MOST_AT_ONCE = 64;
 
 /** The defaults of the limits in milliseconds, as in `RolloutOptions`. */
 const STEP_TIMEOUT = 10_000;
@@ -93,9 +90,9 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
 
   get #atOnce(): number {
     const { atOnce = MOST_AT_ONCE } = this.#agent;
-    if (Number.isInteger(atOnce) && atOnce > 0) return Math.min(atOnce, MOST_AT_ONCE);
+    if (Number.isInteger(atOnce) && atOnce > 0 && atOnce <= MOST_AT_ONCE) return atOnce;
     throw new GradusError('ENVIRONMENT_WRONG_ANSWER', `atOnce of the agent is ${String(atOnce)}`, {
-      hint: 'it is a whole number of episodes, from 1 on',
+      hint: `it is a whole number of episodes, from 1 to ${MOST_AT_ONCE}`,
     });
   }
 

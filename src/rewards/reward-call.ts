@@ -15,6 +15,11 @@ export function columnsGiven(columns: RewardData['columns']): string {
   return names.length === 0 ? 'and there are no columns' : `and the columns are ${shortened(names.join(', '), 200)}`;
 }
 
+/** What a function that scores right answers 0 may have overlooked, if a column has numbers. */
+export function noText(column: string): string {
+  return `values of ${column} are not texts in the data, and no completion equals them: compare with String(value), in Python with str(value)`;
+}
+
 /**
  * Calls a function and checks what it returns. Never throws, and sets no time limit.
  * A score that is not a finite number is an error of its completion alone; anything else that is wrong is an error of the whole call.

@@ -109,7 +109,7 @@ async function runTest({ output }: Cli, { reward, rewardConfig = '{}', input, op
 }
 
 /** A reward that fails on every case is broken, whatever was expected. */
-function faultOf({ scores, errors, agreement }: RewardTest) {
+function faultOf({ scores, errors, agreement, advice }: RewardTest) {
   const [first] = errors;
   if (first && errors.length === scores.length) {
     return {
@@ -123,7 +123,7 @@ function faultOf({ scores, errors, agreement }: RewardTest) {
   return {
     code: 'REWARD_DISAGREES',
     message: `${agreement.disagreements.length} of ${agreement.expected} scores are not as expected`,
-    hint: `case ${index + 1} scored ${score} where ${expected} was expected`,
+    hint: `case ${index + 1} scored ${score} where ${expected} was expected${advice === undefined ? '' : `; ${advice}`}`,
   };
 }
 

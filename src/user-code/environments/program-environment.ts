@@ -1,5 +1,6 @@
 // An environment whose episodes a program in any language plays: it calls the model over HTTP, and reports the result on stdout.
 import { z } from 'zod';
+import { MOST_AT_ONCE } from '../../agent.ts';
 import { configurable } from '../../common/configurable.ts';
 import { agentEnvironment } from '../../envs/agent-environment.ts';
 import { GradusError, isObject, shortened } from '../../errors.ts';
@@ -16,7 +17,7 @@ const settings = z.strictObject({
   /** Whether a process plays one episode after another. */
   keep: z.boolean().default(false),
   /** Episodes at a time. */
-  at_once: z.int().positive().nullable().default(null),
+  at_once: z.int().min(1).max(MOST_AT_ONCE).nullable().default(null),
 });
 
 export const programEnvironment = configurable(

@@ -26,6 +26,7 @@ export const rewardTest = z.strictObject({
     .describe(
       'present if a function in Python failed on every completion as a text, and was given messages, as in a run with a chat template',
     ),
+  advice: z.string().exactOptional().describe('a likely reason for scores that are lower than expected'),
   agreement: agreement.exactOptional().describe('present if a case has an expected score'),
 });
 export type RewardTest = Recorded<typeof rewardTest>;

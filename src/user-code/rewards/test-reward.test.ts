@@ -150,6 +150,22 @@ describe('agreement', () => {
   });
 });
 
+test('a function that compares completions with numbers is told that no text equals them', async () => {
+  const reward = code(
+    'same.js',
+    'export const score = ({ completions, columns }) => completions.map((text, i) => Number(text === columns.answer[i]));',
+  );
+  const adviceOn = async (...rows: object[]) => (await testReward({ reward, input: cases(...rows) })).advice;
+  const advice = await adviceOn(
+    { completion: '5', answer: 4, expected: 0 },
+    { completion: 'four', answer: 4, expected: 1 },
+    { completion: '4', level: 2, answer: 4, expected: 1 },
+  );
+  assert.match(advice ?? '', /^values of answer are not texts .*String\(value\)/);
+  assert.equal(await adviceOn({ completion: '4', answer: '4 ', expected: 1 }), undefined);
+  assert.equal(await adviceOn({ completion: '4', answer: '4', expected: 0 }), undefined);
+});
+
 describe('refused tests of a reward', () => {
   const refused = (options: Partial<Parameters<typeof testReward>[0]>, code: string, message: RegExp) =>
     assert.rejects(testReward({ reward: 'numeric_match', input: cases({ completion: '4' }), ...options }), {

@@ -3,10 +3,12 @@
 import { withExactOf } from '../../common/exact-values.ts';
 import { openingOf } from '../../common/opening.ts';
 import { isPython } from '../../config/references.ts';
+import { isUserFunction } from '../../config/reward-names.ts';
 import { loadRows } from '../../data/data-files.ts';
 import { GradusError } from '../../errors.ts';
 import { meanMetrics } from '../../logging.ts';
 import type { Message } from '../../message.ts';
+import { noText } from '../../rewards/reward-call.ts';
 import { weightedRewards } from '../../rewards/weighted-rewards.ts';
 import type { Example, Reward, Trajectory } from '../../rl.ts';
 import type { NamedReward } from '../../scoring.ts';
@@ -57,6 +59,7 @@ export async function testReward(options: TestRewardOptions): Promise<RewardTest
   }
   const isMixed = withMessages > 0 && !conversational && !asMessages;
   const agreement = agreementOf(cases, verdicts);
+  const advice = isUserFunction(options.reward) && agreement ? adviceOn(agreement, cases) : undefined;
   return {
     reward: options.reward,
     scores: verdicts.map(({ score }) => score),
@@ -66,6 +69,7 @@ export async function testReward(options: TestRewardOptions): Promise<RewardTest
     }),
     metrics: meanMetrics(verdicts.flatMap(({ metrics }) => (metrics ? [metrics] : []))),
     ...(asMessages && { as_messages: true }),
+    ...(advice !== undefined && { advice }),
     ...(agreement && { agreement }),
   };
 }
@@ -143,6 +147,19 @@ function agreementOf(cases: readonly Case[], verdicts: readonly Reward[]): Agree
   );
   const agreed = judged.length - disagreements.length;
   return { expected: judged.length, agreed, fraction: agreed / judged.length, disagreements };
+}
+
+/** Functions that compare a completion with a number find nothing equal. */
+function adviceOn({ disagreements }: Agreement, cases: readonly Case[]): string | undefined {
+  for (const { index, expected, score } of disagreements) {
+    if (expected === null || score === null || score >= expected) continue;
+    const { columns, trajectory } = cases[index]!;
+    const text = trajectory.turns.at(-1)!.action.message.content;
+    const isSaid = (value: unknown) => /^(number|bigint|boolean)$/.test(typeof value) && text.includes(String(value));
+    const column = Object.keys(columns).find((name) => isSaid(columns[name]));
+    if (column !== undefined) return noText(column);
+  }
+  return undefined;
 }
 
 function isSame(a: number | null, b: number | null): boolean {
