@@ -20,6 +20,15 @@ import type { EnvironmentCheck, PlayerReport } from './environment-check-schema.
 /** Decides what to do in a turn of an episode. */
 type Player = (turn: number, state: State) => Action;
 
+type PlayersOf = (example: Example, row: number) => readonly Player[] | Promise<readonly Player[]>;
+
+/** How many problems a player has played. */
+export interface PlayProgress {
+  readonly player: keyof EnvironmentCheck['players'];
+  readonly done: number;
+  readonly of: number;
+}
+
 interface Played {
   readonly example: Example;
   readonly trajectory: Trajectory;
@@ -29,16 +38,23 @@ interface Played {
 /**
  * Plays an environment with right answers and without skill. Throws what opening environments, rewards and data throws.
  * @param rows how many problems to play at most
+ * @param onPlayed receives each problem that a player has played: an agent may start a program for each
  */
-export async function checkEnvironment(config: Config, rows: number): Promise<EnvironmentCheck> {
+export async function checkEnvironment(
+  config: Config,
+  rows: number,
+  onPlayed: (progress: PlayProgress) => void = () => undefined,
+): Promise<EnvironmentCheck> {
   const task = await openTask(config);
   const examples = spread(task.problems.train, rows);
-  const each = (players: (example: Example, row: number) => readonly Player[]) =>
-    playAll(task, config, examples, players);
-  const gold = await playGold(task, config, examples);
-  const empty = await each(() => [() => said('')]);
-  const random = await each((_, row) => [(turn) => said(randomText(row, turn))]);
-  const malformed = await each(() => malformedCalls.map((_, first) => malformedPlayer(first)));
+  const told = (player: keyof EnvironmentCheck['players']) => (done: number) =>
+    onPlayed({ player, done, of: examples.length });
+  const each = (player: keyof EnvironmentCheck['players'], players: PlayersOf) =>
+    playAll(task, config, examples, players, told(player));
+  const gold = await playGold(task, config, examples, told('gold'));
+  const empty = await each('empty', () => [() => said('')]);
+  const random = await each('random', (_, row) => [(turn) => said(randomText(row, turn))]);
+  const malformed = await each('malformed', () => malformedCalls.map((_, first) => malformedPlayer(first)));
   const players = { gold: report(gold), empty: report(empty), random: report(random), malformed: report(malformed) };
   return {
     rows: examples.length,
@@ -65,11 +81,17 @@ export async function goldEpisodes(task: Task, config: Config, examples: readonl
   return goldCheck(await playGold(task, config, examples), task);
 }
 
-function playGold(task: Task, config: Config, examples: readonly Example[]): Promise<Played[]> {
-  return playAll(task, config, examples, async (example) => {
+function playGold(
+  task: Task,
+  config: Config,
+  examples: readonly Example[],
+  onPlayed?: (done: number) => void,
+): Promise<Played[]> {
+  const players = async (example: Example): Promise<Player[]> => {
     const turns = await goldTurns(task, config, example);
     return turns.length > 0 ? [(turn) => said(turns[turn] ?? '')] : [];
-  });
+  };
+  return playAll(task, config, examples, players, onPlayed);
 }
 
 /** The right turns of a problem: those that the environment knows, or else the answer in the data. */
@@ -87,7 +109,8 @@ async function playAll(
   task: Task,
   config: Config,
   examples: readonly Example[],
-  players: (example: Example, row: number) => readonly Player[] | Promise<readonly Player[]>,
+  players: PlayersOf,
+  onPlayed: (done: number) => void = () => undefined,
 ): Promise<Played[]> {
   const played: Played[] = [];
   for (const [row, example] of examples.entries()) {
@@ -98,6 +121,7 @@ async function playAll(
       played.push({ example, trajectory: trajectories![0]!, reward: reward! });
       if (played.filter(({ trajectory }) => trajectory.stopReason === 'timeout').length >= PATIENCE) return played;
     }
+    onPlayed(row + 1);
   }
   return played;
 }

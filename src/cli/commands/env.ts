@@ -1,6 +1,7 @@
 // gradus env: checks an environment before a model plays it, and serves it to other trainers.
 
 import { Command } from 'commander';
+import type { PlayProgress } from '../../checks/check-environment.ts';
 import { threeDigits } from '../../checks/checks.ts';
 import type { EnvironmentCheck, PlayerReport } from '../../checks/environment-check-schema.ts';
 import { counted } from '../../common/counted.ts';
@@ -10,6 +11,7 @@ import { collect, portNumber, positiveInteger } from '../arguments.ts';
 import { checkLines, checkOutcome } from '../check-lines.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
+import type { Output } from '../output.ts';
 import type { SchemaTools } from '../schemas.ts';
 import { serveUntilStopped } from '../signals.ts';
 
@@ -32,6 +34,8 @@ Speaks OpenEnv's protocol, for TRL and other trainers: WebSocket sessions at /ws
 
 const OPEN =
   'anybody who can reach this machine over the network may play the environment; leave --host out to prevent this';
+
+const PROGRESS_EVERY = 3000; // ms
 
 interface EnvironmentFlags {
   readonly config?: string;
@@ -95,9 +99,19 @@ async function runServer({ output }: Cli, reference: string | undefined, flags: 
 
 async function runCheck({ output }: Cli, reference: string | undefined, flags: CheckFlags) {
   const { checkEnvironment } = await import('../../checks/check-environment.ts');
-  const result = await checkEnvironment(await configOf(reference, flags), flags.n);
+  const result = await checkEnvironment(await configOf(reference, flags), flags.n, showPlaying(output));
   const names = { schema: 'env.check.result/1', command: 'env check', code: 'ENVIRONMENT_CHECK_FAILED' };
   return checkOutcome(output, names, result, summary);
+}
+
+/** Says every few seconds how far it is: each episode of an agent may start a program. */
+function showPlaying(output: Output): (progress: PlayProgress) => void {
+  let last = Date.now();
+  return ({ player, done, of }) => {
+    if (Date.now() - last < PROGRESS_EVERY || done === of) return;
+    last = Date.now();
+    output.note(`${player}: ${done} of ${counted(of, 'problem')} played`);
+  };
 }
 
 function summary({ rows, players, checks }: EnvironmentCheck): string {

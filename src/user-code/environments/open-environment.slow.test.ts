@@ -205,6 +205,15 @@ describe('without a model', () => {
     assert.equal(players.malformed.episodes, 12);
   });
 
+  test('whoever waits is told of every problem that a player has played', async () => {
+    const told: string[] = [];
+    await checkEnvironment(configOf({ environment: 'game.ts' }), 2, ({ player, done, of }) =>
+      told.push(`${player} ${done}/${of}`),
+    );
+    const both = (player: string) => [`${player} 1/2`, `${player} 2/2`];
+    assert.deepEqual(told, ['gold', 'empty', 'random', 'malformed'].flatMap(both));
+  });
+
   test('if unskilled play earns as much as the right turns, a warning names the part', async () => {
     const { checks } = await check('game.ts', { reward: [{ name: 'found', weight: -1 }] });
     const { ok, level, detail, hint } = checks.find(({ id }) => id === 'ranking')!;
