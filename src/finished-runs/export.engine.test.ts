@@ -1,29 +1,25 @@
 // Exports opened by transformers and PEFT, whose logits are those of our model.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { decodingLogits } from '../../test/decoding-logits.ts';
 import { largestDifference } from '../../test/difference.ts';
+import { askOracle } from '../../test/oracle.ts';
 import { tinyConfig } from '../../test/tiny-model.ts';
+import { oraclePython } from '../../test/trl-python.ts';
 import type { ConfigInput } from '../config/schema.ts';
 import { train } from '../launch/train.ts';
 import { type ExportOptions, exportRun } from './export.ts';
 
-const root = join(import.meta.dirname, '..', '..');
-const python = join(root, 'python/.venv/bin/python');
-const skip = !existsSync(python) && 'python/.venv is not there: run `make test-engines`';
+const skip = !existsSync(oraclePython) && 'python/.venv is not there: run `make test-engines`';
 
 const ids = [1, 17, 42, 5, 30, 8, 8, 41, 23, 11];
 
 /** Logits [position][token] by one of python/oracles, given its folders. */
-function logitsBy(script: string, ...folders: readonly string[]): number[] {
-  const command = [join(root, 'python/oracles', script), ...folders];
-  const env = { ...process.env, HF_HUB_OFFLINE: '1' };
-  const input = JSON.stringify({ ids: [ids] });
-  return JSON.parse(execFileSync(python, command, { input, env, encoding: 'utf8', stdio: 'pipe' })).logits[0].flat();
+async function logitsBy(script: string, ...folders: readonly string[]): Promise<number[]> {
+  return JSON.parse(await askOracle(script, folders, JSON.stringify({ ids: [ids] }))).logits[0].flat();
 }
 
 const ourLogits = async (path: string) => (await decodingLogits(path, ids)).flatMap((row) => [...row]);
@@ -53,12 +49,12 @@ for (const [fixture, adapter] of cases) {
     for (const dtype of ['float32', 'bfloat16'] as const) {
       await write(dtype, { dtype });
       const ours = await ourLogits(at(dtype));
-      const difference = largestDifference(ours, logitsBy('logits.py', at(dtype)));
+      const difference = largestDifference(ours, await logitsBy('logits.py', at(dtype)));
       t.diagnostic(`${fixture}, ${dtype}: logits differ by at most ${difference.toExponential(1)} of the largest`);
       assert.ok(difference <= 1e-5, 'transformers');
       assert.ok(largestDifference(base, ours) > 1e-2, 'training changed something');
     }
-    const theirs = logitsBy('peft_logits.py', at('model'), at('peft'));
+    const theirs = await logitsBy('peft_logits.py', at('model'), at('peft'));
     assert.ok(largestDifference(await ourLogits(at('float32')), theirs) <= 1e-5, 'PEFT');
   });
 }

@@ -1,24 +1,25 @@
 // Our saved models, loaded by PEFT and transformers: their logits agree with our model's log-probabilities.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { largestDifference, most } from '../../../test/difference.ts';
 import { fixturePath, LORA, openModel, randomSequences, readJson } from '../../../test/native-models.ts';
+import { askOracle } from '../../../test/oracle.ts';
+import { oraclePython } from '../../../test/trl-python.ts';
 import type { LoraSettings } from '../../models/lora.ts';
 import { peftSettings } from '../../models/peft.ts';
 
-const root = join(import.meta.dirname, '..', '..', '..');
-const python = join(root, 'python/.venv/bin/python');
-const skip = !existsSync(python) && 'python/.venv is not there: run `make test-engines`';
+const skip = !existsSync(oraclePython) && 'python/.venv is not there: run `make test-engines`';
 
 /** Logits [sequence][position][token] by one of python/oracles, given its folders. */
-function logitsBy(script: string, folders: readonly string[], ids: readonly (readonly number[])[]): number[][][] {
-  const command = [join(root, 'python/oracles', script), ...folders];
-  const input = JSON.stringify({ ids });
-  return JSON.parse(execFileSync(python, command, { input, encoding: 'utf8', stdio: 'pipe' })).logits;
+async function logitsBy(
+  script: string,
+  folders: readonly string[],
+  ids: readonly (readonly number[])[],
+): Promise<number[][][]> {
+  return JSON.parse(await askOracle(script, folders, JSON.stringify({ ids }))).logits;
 }
 
 const settings: Record<string, LoraSettings | null> = {
@@ -60,8 +61,8 @@ for (const [what, lora, name] of saved) {
     const base = await model.logprobs(sequences, 'reference');
     const texts = sequences.map(({ promptIds, completionIds }) => [...promptIds, ...completionIds]);
     const theirLogits = lora
-      ? logitsBy('peft_logits.py', [modelPath, folder], texts)
-      : logitsBy('logits.py', [folder], texts);
+      ? await logitsBy('peft_logits.py', [modelPath, folder], texts)
+      : await logitsBy('logits.py', [folder], texts);
     const differences = theirLogits.map((logits, i) => {
       const { promptIds, completionIds } = sequences[i]!;
       const theirs = completionIds.map((id, c) => logprob(logits[promptIds.length + c - 1]!, id));
@@ -107,14 +108,14 @@ for (const [what, base, config] of theirs) {
     const folder = mkdtempSync(join(tmpdir(), 'gradus-adapter-'));
     t.after(() => rmSync(folder, { recursive: true }));
     const modelPath = fixturePath(base);
-    makeAdapter(modelPath, folder, config);
+    await makeAdapter(modelPath, folder, config);
     const model = await openModel({ modelPath, lora: peftSettings(readJson(folder, 'adapter_config.json')) });
     t.after(() => model.dispose());
     await model.load(folder);
     const ids = [1, 17, 42, 5, 30, 8, 8, 11];
     const sequence = { promptIds: ids.slice(0, 1), completionIds: ids.slice(1), mask: ids.slice(1).map(() => true) };
     const [ours] = await model.logprobs([{ ...sequence, advantage: 0 }], 'current');
-    const [logits] = logitsBy('peft_logits.py', [modelPath, folder], [ids]);
+    const [logits] = await logitsBy('peft_logits.py', [modelPath, folder], [ids]);
     const expected = sequence.completionIds.map((id, i) => logprob(logits![i]!, id));
     assert.ok(largestDifference(ours!, expected) <= 1e-4, `${largestDifference(ours!, expected)}`);
   });
@@ -126,7 +127,7 @@ test('a PEFT adapter of embeddings alone is refused if they are tied to the outp
   const folder = mkdtempSync(join(tmpdir(), 'gradus-adapter-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const modelPath = fixturePath('tiny-qwen2');
-  makeAdapter(modelPath, folder, { r: 2, target_modules: ['v_proj'], modules_to_save: ['embed_tokens'] });
+  await makeAdapter(modelPath, folder, { r: 2, target_modules: ['v_proj'], modules_to_save: ['embed_tokens'] });
   const model = await openModel({ modelPath, lora: peftSettings(readJson(folder, 'adapter_config.json')) });
   t.after(() => model.dispose());
   await assert.rejects(model.load(folder), {
@@ -137,12 +138,8 @@ test('a PEFT adapter of embeddings alone is refused if they are tied to the outp
 });
 
 /** An adapter of random numbers, made by PEFT. */
-function makeAdapter(modelPath: string, folder: string, config: Readonly<Record<string, unknown>>): void {
-  execFileSync(python, [join(root, 'python/oracles/make_adapter.py'), modelPath, folder], {
-    input: JSON.stringify(config),
-    stdio: 'pipe',
-    env: { ...process.env, HF_HUB_OFFLINE: '1' },
-  });
+async function makeAdapter(modelPath: string, folder: string, config: Readonly<Record<string, unknown>>) {
+  await askOracle('make_adapter.py', [modelPath, folder], JSON.stringify(config));
 }
 
 function logprob(logits: readonly number[], id: number): number {
