@@ -1,6 +1,7 @@
 // The loss and the optimiser that a configuration asks for, for backends whose losses are those of `src/grpo`.
 import type { Config } from '../config/schema.ts';
 import type { LossSettings } from '../grpo/loss-settings.ts';
+import { trainingDefaults } from '../grpo/training-defaults.ts';
 
 /** Loss settings have the same names as configuration keys, except those of the importance sampling correction. */
 export function lossSettings(config: Config): LossSettings {
@@ -20,8 +21,24 @@ export function correctsSampler({
   return importance_sampling_correction && !lora?.dropout;
 }
 
-/** The settings of AdamW. */
-export function optimizerSettings(config: Config) {
+export interface AdamWSettings {
+  /** @default 0.9 */
+  readonly beta1: number;
+  /** @default 0.999 */
+  readonly beta2: number;
+  /** @default 1e-8 */
+  readonly epsilon: number;
+  /** @default 0 */
+  readonly weightDecay: number;
+  /** Gradients with a larger norm are scaled down to this norm. @default 1 */
+  readonly maxGradNorm: number;
+}
+
+/** The keys with defaults that configurations and programs share. */
+type SharedKeys = Pick<Config, keyof Config & keyof typeof trainingDefaults>;
+
+/** The settings of AdamW, which configurations have under TRL's names. */
+export function optimizerSettings(config: SharedKeys): AdamWSettings {
   return {
     beta1: config.adam_beta1,
     beta2: config.adam_beta2,
@@ -30,3 +47,6 @@ export function optimizerSettings(config: Config) {
     maxGradNorm: config.max_grad_norm,
   };
 }
+
+/** The defaults of configurations. */
+export const defaultAdamW = optimizerSettings(trainingDefaults);

@@ -62,6 +62,12 @@ export function group<Options extends object>(demands: Demands<Options>, type: s
   return (path, value) => assertOptions(value as Options, demands, type, path);
 }
 
+/** The checks of options that each have a default: nothing, or a value of its kind. */
+export function likeDefaults<Options extends object>(defaults: Options): Demands<Options> {
+  const demands = Object.entries(defaults).map(([name, preset]) => [name, optional(kind(kindOf(preset)))]);
+  return Object.fromEntries(demands) as Demands<Options>;
+}
+
 /** One of some names. */
 export function oneOf(names: readonly string[]): Demand {
   return (path, value) => {

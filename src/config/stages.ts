@@ -1,6 +1,6 @@
 // Stages: consecutive parts of a run, each with its own values for some keys.
 import { GradusError } from '../errors.ts';
-import { type Config, configSchema, type StageKey, stageKeys } from './schema.ts';
+import { actingParts, type Config, configSchema, type StageKey, stageKeys } from './schema.ts';
 
 export interface Stage {
   /** Counted from 0. */
@@ -35,28 +35,21 @@ export const rowKeys = [
   'taskset_config',
 ] as const satisfies readonly StageKey[];
 
-/** The keys that supervised stages use: those of data, prompts and the optimiser, but none of sampling and rewards. */
-const supervisedKeys: readonly StageKey[] = [
-  ...rowKeys,
-  'prompt_column',
-  'drop_last_turn',
-  'answer_column',
-  'prompt_template',
-  'system_prompt',
-  'few_shot',
-  'overlong_prompts',
-  'max_prompt_tokens',
+/** The keys of the training loop that supervised stages use. */
+const supervisedLoop: readonly StageKey[] = [
   'prompts_per_step',
   'learning_rate',
   'lr_scheduler_type',
   'lr_scheduler_kwargs',
   'warmup_ratio',
-  'weight_decay',
-  'adam_beta1',
-  'adam_beta2',
-  'adam_epsilon',
-  'max_grad_norm',
 ];
+
+/** Whether supervised stages use a key: those of data, prompts and the optimiser, but none of sampling and rewards. */
+function isSupervised(key: StageKey): boolean {
+  const part = actingParts.get(key);
+  if (part === 'the data and the prompts') return key !== 'curriculum';
+  return part === 'optimizer' || supervisedLoop.includes(key);
+}
 
 /**
  * The stages of a run, at least one. A stage whose length is in epochs has no steps until `withStageSteps` has counted them.
@@ -165,7 +158,7 @@ export function* faultsOfStages(
     if (method !== 'sft') continue;
     if (environment !== null)
       yield conflict('method', 'sft needs right answers, which episodes do not have', 'use method grpo');
-    const unread = stageKeys.find((key) => key in stage && !supervisedKeys.includes(key));
+    const unread = stageKeys.find((key) => key in stage && !isSupervised(key));
     if (unread) yield conflict(unread, 'has no effect with method sft', 'remove it');
   }
 }

@@ -5,8 +5,8 @@ export { findModel, type ObtainModelOptions } from '../backends/model-files/find
 export type { NativeModel } from '../backends/native/native-model.ts';
 export type { NativeModelOptions } from '../backends/native/native-options.ts';
 export type { MemoryPlan } from '../backends/native/planning/memory-estimate.ts';
-export type { AdamWSettings } from '../backends/native/training/optimizer.ts';
 export type { TextOptions } from '../backends/open-renderer.ts';
+export type { AdamWSettings } from '../backends/training-settings.ts';
 export { type Interval, meanInterval, pairedInterval, wilsonInterval } from '../common/intervals.ts';
 export { type RandomStream, randomStream, streamSeed } from '../common/random.ts';
 export type { Phase } from '../common/stopwatch.ts';

@@ -1,5 +1,6 @@
 // Low-rank adapters (Hu et al. 2021, arXiv:2106.09685): their settings, and which layers get one.
 import { LinearRegExp } from '../common/linear-regexp/linear-regexp.ts';
+import { count, type Demands, flag, kind, number, optional } from '../common/option-checks.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import type { ParameterSpec } from './model-config.ts';
 
@@ -24,6 +25,18 @@ export interface LoraSettings {
   /** Modules, by suffixes of their names, that are trained completely and saved with the adapters, such as `embed_tokens`. @default none */
   readonly modulesToSave?: readonly string[];
 }
+
+/** The type of each. */
+export const loraDemands: Demands<LoraSettings> = {
+  r: count(1),
+  alpha: number,
+  targetModules: kind('a string', 'an array'),
+  rankPattern: optional(kind('an object')),
+  alphaPattern: optional(kind('an object')),
+  rslora: flag,
+  dropout: number,
+  modulesToSave: optional(kind('an array')),
+};
 
 export interface AdapterMatrix {
   readonly name: string;

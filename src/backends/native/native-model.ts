@@ -14,6 +14,7 @@ import { volume } from '../../tensor/shape.ts';
 import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../training-model.ts';
 import type { LoadOptions, TrainableModel } from '../backend.ts';
 import { openModelFiles } from '../model-files/model-files.ts';
+import { defaultAdamW } from '../training-settings.ts';
 import { Arena, ArenaLayout } from './arena.ts';
 import { type CheckpointParts, loadCheckpoint, saveCheckpoint } from './checkpoint.ts';
 import { type CompileOptions, hasCustomOperators } from './compiled-graph.ts';
@@ -28,7 +29,7 @@ import { assertFinite, assertTokensKnown, samplerDifference, samplerLogprobsOf }
 import { initializeAdapters, readTrained } from './trained-values.ts';
 import { Learner, Scorer } from './training/learner.ts';
 import type { Objective } from './training/objective.ts';
-import { AdamW, defaultAdamW } from './training/optimizer.ts';
+import { AdamW } from './training/optimizer.ts';
 
 /** A model in this process. Its checkpoints hold the adapter in PEFT's format or the trained weights, and the optimiser's state. */
 export interface NativeModel extends TrainableModel {

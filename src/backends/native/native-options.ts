@@ -2,11 +2,11 @@
 
 import {
   assertOptions,
-  count,
   type Demands,
   flag,
   group,
   kind,
+  likeDefaults,
   number,
   oneOf,
   optional,
@@ -16,11 +16,11 @@ import {
 import { devices, matmulPrecisions, rolloutDtypes } from '../../config/sections.ts';
 import { lossTypes } from '../../grpo/loss-settings.ts';
 import type { LossOptions } from '../../grpo/surrogates.ts';
-import type { LoraSettings } from '../../models/lora.ts';
+import { type LoraSettings, loraDemands } from '../../models/lora.ts';
 import type { Device } from '../../runtime/device.ts';
+import { type AdamWSettings, defaultAdamW } from '../training-settings.ts';
 import type { MemoryPlan } from './planning/memory-estimate.ts';
 import type { RolloutDtype } from './rollout-dtype.ts';
-import type { AdamWSettings } from './training/optimizer.ts';
 
 export interface NativeModelOptions {
   /** A folder with config.json and weights, or a .gguf file. */
@@ -61,25 +61,6 @@ export interface NativeModelOptions {
 
 const settings = optional(kind('an object'));
 
-const loraDemands: Demands<LoraSettings> = {
-  r: count(1),
-  alpha: number,
-  targetModules: kind('a string', 'an array'),
-  rankPattern: settings,
-  alphaPattern: settings,
-  rslora: flag,
-  dropout: number,
-  modulesToSave: optional(kind('an array')),
-};
-
-const optimizerDemands: Demands<AdamWSettings> = {
-  beta1: number,
-  beta2: number,
-  epsilon: number,
-  weightDecay: number,
-  maxGradNorm: number,
-};
-
 const memoryDemands: Demands<MemoryPlan> = { limits: settings, recompute: flag, cacheBudget: number };
 
 const optionDemands: Demands<NativeModelOptions> = {
@@ -90,7 +71,7 @@ const optionDemands: Demands<NativeModelOptions> = {
   trainable: optional(orNull(kind('a string', 'an array'))),
   loss: settings,
   temperature: number,
-  optimizer: optional(group(optimizerDemands, 'AdamWSettings')),
+  optimizer: optional(group(likeDefaults(defaultAdamW), 'AdamWSettings')),
   seed: number,
   device: optional(oneOf(devices)),
   threads: number,

@@ -4,13 +4,14 @@ import { defaultLossSettings } from '../../../grpo/loss-settings.ts';
 import { assertSequences } from '../../../loop/protocol-checks.ts';
 import type { LoraSettings } from '../../../models/lora.ts';
 import type { LoadOptions } from '../../backend.ts';
+import { type AdamWSettings, defaultAdamW } from '../../training-settings.ts';
 import { Arena } from '../arena.ts';
 import { type CheckpointParts, loadCheckpoint, saveCheckpoint } from '../checkpoint.ts';
 import { assertTokensKnown } from '../step-checks.ts';
 import { initializeAdapters } from '../trained-values.ts';
 import type { PassResult } from '../training/learner.ts';
 import type { TokenObjective, TokenSequence } from '../training/objective.ts';
-import { AdamW, type AdamWSettings, defaultAdamW } from '../training/optimizer.ts';
+import { AdamW } from '../training/optimizer.ts';
 import type { LoraShape } from './lora-shape.ts';
 import { notFinite } from './not-finite.ts';
 
@@ -72,7 +73,7 @@ export class LoraModel {
    * One step of AdamW with the gradients, which are 0 again afterwards. Returns their norm before clipping. Throws `UPDATE_NOT_FINITE`, and
    * leaves weights and averages as they were then.
    */
-  async step(learningRate: number, settings: AdamWSettings): Promise<number> {
+  async step(learningRate: number, settings: Partial<AdamWSettings>): Promise<number> {
     const { norm, isMade } = await this.#optimizer.step(learningRate, settings);
     this.#gradients.clear();
     if (!isMade) throw notFinite('update');

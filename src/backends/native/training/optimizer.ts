@@ -1,37 +1,15 @@
 // AdamW over arenas, in place (Loshchilov and Hutter 2017, arXiv:1711.05101), computed as torch.optim.AdamW does.
-import { trainingDefaults } from '../../../grpo/training-defaults.ts';
 import type { Binding } from '../../../runtime/binding.ts';
 import type { AnyTensor, HostTensor } from '../../../runtime/tensor.ts';
 import type { Tensor } from '../../../tensor/graph.ts';
 import { add, div, input, mul, reduceSum, sqrt, sub } from '../../../tensor/ops.ts';
 import type { Shape } from '../../../tensor/shape.ts';
+import type { AdamWSettings } from '../../training-settings.ts';
 import { Arena, type ArenaLayout } from '../arena.ts';
 import { free, newTensor } from '../placement.ts';
 import { RunTensors } from '../run-tensors.ts';
 import { ArenaGraph } from './arena-graph.ts';
 import { ArenaNorm } from './arena-norm.ts';
-
-export interface AdamWSettings {
-  /** @default 0.9 */
-  readonly beta1: number;
-  /** @default 0.999 */
-  readonly beta2: number;
-  /** @default 1e-8 */
-  readonly epsilon: number;
-  /** @default 0 */
-  readonly weightDecay: number;
-  /** Gradients with a larger norm are scaled down to this norm. @default 1 */
-  readonly maxGradNorm: number;
-}
-
-/** The defaults of the configuration. */
-export const defaultAdamW: AdamWSettings = {
-  beta1: trainingDefaults.adam_beta1,
-  beta2: trainingDefaults.adam_beta2,
-  epsilon: trainingDefaults.adam_epsilon,
-  weightDecay: trainingDefaults.weight_decay,
-  maxGradNorm: trainingDefaults.max_grad_norm,
-};
 
 export interface AdamWStep {
   /** The gradients' norm before clipping. */
@@ -84,10 +62,10 @@ export class AdamW {
 
   /**
    * Updates the values from the gradients.
-   * @param settings those of this step alone
+   * @param changes settings of this step alone
    */
-  async step(learningRate: number, settings: AdamWSettings = this.#settings): Promise<AdamWStep> {
-    const { beta1, beta2, epsilon, weightDecay, maxGradNorm } = settings;
+  async step(learningRate: number, changes?: Partial<AdamWSettings>): Promise<AdamWStep> {
+    const { beta1, beta2, epsilon, weightDecay, maxGradNorm } = { ...this.#settings, ...changes };
     const norm = await this.#norm.of(this.#gradients);
     if (!Number.isFinite(norm)) return { norm, isMade: false };
     const step = this.steps + 1;
