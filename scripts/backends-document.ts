@@ -1,11 +1,11 @@
 // Writes the tables of docs/backends.md: what each key becomes when TRL, Unsloth or verl trains, and what backends refuse.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Mapping, trlMapping } from '../src/backends/trl/mapping.ts';
+import { type Mapping, trlMapping, unmappedKeys } from '../src/backends/trl/mapping.ts';
 import { commandWords } from '../src/cli/command-words.ts';
 import { speak, textOf } from '../src/common/words.ts';
 import { backendTable, isEnginePart } from '../src/config/backend-table.ts';
-import { actingParts } from '../src/config/schema.ts';
+import { actingParts, configDefaults } from '../src/config/schema.ts';
 import type { HandoffRow } from '../src/handoff/folder/handoff-row.ts';
 import { unslothMapping } from '../src/handoff/unsloth/mapping.ts';
 import { verlMapping } from '../src/handoff/verl/mapping.ts';
@@ -34,7 +34,12 @@ function keyTable(): string {
       '',
     ].join('\n');
   });
-  return sections.join('\n');
+  const missing = unmappedKeys(configDefaults).map((key) => `\`${key}\``);
+  const none = missing.length > 0 && [
+    `**no counterpart in TRL**: of ${missing.join(', ')} only the default is accepted`,
+    '',
+  ];
+  return [...sections, ...(none || [])].join('\n');
 }
 
 /** The rows of a table; keys with the same target share a row. */

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type NativeModel, openNativeModel } from '../src/backends/native/native-model.ts';
 import type { NativeModelOptions } from '../src/backends/native/native-options.ts';
+import { defaultAdamW } from '../src/backends/training-settings.ts';
 import { randomStream } from '../src/common/random.ts';
 import { defaultLossSettings, type LossSettings } from '../src/grpo/loss-settings.ts';
 import type { TrainingSequence } from '../src/training-model.ts';
@@ -21,7 +22,7 @@ export function readJson<T>(...parts: string[]): T {
 
 export const LOSS: LossSettings = { ...defaultLossSettings, epsilon_high: 0.28, max_completion_length: 10 };
 
-export const ADAMW = { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0.01, maxGradNorm: 1 };
+export const ADAMW = { ...defaultAdamW, weightDecay: 0.01 };
 
 /** The adapter settings of the committed adapters. */
 export const LORA = { r: 4, alpha: 8, targetModules: 'all-linear' } as const;

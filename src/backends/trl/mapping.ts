@@ -128,11 +128,15 @@ export function missingLoss({ loss_type }: Config): string | undefined {
   return trlLosses.includes(loss_type) ? undefined : `TRL has no loss ${loss_type}`;
 }
 
+/** The keys of engines that have no row, as paths with dots. */
+export function unmappedKeys(config: Config): string[] {
+  const concernsTrl = (key: string) => key === 'trl' || isEnginePart(actingParts.get(key) ?? '');
+  return unlistedPaths(Object.fromEntries(Object.entries(config).filter(([key]) => concernsTrl(key))), trlMapping);
+}
+
 /** Throws `CONFIG_UNSUPPORTED` for a key of an engine that has no row, unless it has its default. */
 function assertMapped(config: Config): void {
-  const concernsTrl = (key: string) => key === 'trl' || isEnginePart(actingParts.get(key) ?? '');
-  const ofEngine = Object.fromEntries(Object.entries(config).filter(([key]) => concernsTrl(key)));
-  for (const key of unlistedPaths(ofEngine, trlMapping)) {
+  for (const key of unmappedKeys(config)) {
     const path = key.split('.');
     const value = valueAt(config, path);
     const preset = valueAt(configDefaults, path);
