@@ -5,7 +5,7 @@ import { add, geluTanh, mul, rmsNorm, silu, slice } from '../tensor/ops.ts';
 import { commonConfig } from './common-config.ts';
 import { type Activation, ConfigReader } from './config-reader.ts';
 import { type Layers, type ModelFamily, normHeads } from './layers.ts';
-import { EMBEDDING, type ModelConfig, OUTPUT, type ParameterSpec } from './model-config.ts';
+import { LAST_NORM, type LinearSize, type ModelConfig, modelParameters, type ParameterSpec } from './model-config.ts';
 import { pairedApart } from './rotation.ts';
 
 /** The configuration of a family that varies Llama. */
@@ -117,26 +117,16 @@ function decoderConfig(read: ConfigReader, { defaults, ...family }: FamilyDescri
 }
 
 function decoderParameters(config: DecoderConfig): ParameterSpec[] {
-  const { hiddenSize, headSize, vocabularySize } = config;
-  const specs: ParameterSpec[] = [{ name: EMBEDDING, shape: [vocabularySize, hiddenSize], kind: 'embedding' }];
-  for (let layer = 0; layer < config.layers; layer++) {
-    const norm = (name: string, size = hiddenSize) =>
-      specs.push({ name: `model.layers.${layer}.${name}.weight`, shape: [size], kind: 'norm' });
-    for (const name of Object.values(config.norms)) norm(name);
-    if (config.queryKeyNorm) {
-      const heads = (count: number) => (config.queryKeyNorm === 'layer' ? count : 1);
+  const { headSize, norms, queryKeyNorm } = config;
+  return modelParameters(config, LAST_NORM, (_, { norm, linear }) => {
+    for (const name of Object.values(norms)) norm(name);
+    if (queryKeyNorm) {
+      const heads = (count: number) => (queryKeyNorm === 'layer' ? count : 1);
       norm('self_attn.q_norm', heads(config.heads) * headSize);
       norm('self_attn.k_norm', heads(config.keyValueHeads) * headSize);
     }
-    for (const { name, ...size } of linearLayers(config)) {
-      const path = `model.layers.${layer}.${name}`;
-      specs.push({ name: `${path}.weight`, shape: [size.out, size.in], kind: 'linear' });
-      if (size.bias) specs.push({ name: `${path}.bias`, shape: [size.out], kind: 'bias' });
-    }
-  }
-  specs.push({ name: 'model.norm.weight', shape: [hiddenSize], kind: 'norm' });
-  if (!config.tiedEmbeddings) specs.push({ name: OUTPUT, shape: [vocabularySize, hiddenSize], kind: 'embedding' });
-  return specs;
+    for (const { name, ...size } of linearLayers(config)) linear(name, size);
+  });
 }
 
 function decoderBody(config: DecoderConfig, embedded: Tensor, layers: Layers): Tensor {
@@ -179,16 +169,13 @@ function decoderBody(config: DecoderConfig, embedded: Tensor, layers: Layers): T
     const gated = mul(activate(gates), ups);
     x = residual(normed(linear(gated, down), norms.afterMlp));
   }
-  return scaled(norm(x, 'model.norm'), config.outputScale);
+  return scaled(norm(x, LAST_NORM), config.outputScale);
 }
 
 const scaled = (x: Tensor, factor: number) => (factor === 1 ? x : mul(x, factor));
 
-interface LinearLayer {
+interface LinearLayer extends LinearSize {
   readonly name: string;
-  readonly in: number;
-  readonly out: number;
-  readonly bias: boolean;
 }
 
 /** Linear layers of the same input, each with the widths of the parts of its output. */

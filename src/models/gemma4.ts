@@ -5,14 +5,15 @@ import type { Tensor } from '../tensor/graph.ts';
 import { add, constant, geluTanh, mul, rmsNorm, slice } from '../tensor/ops.ts';
 import { commonConfig } from './common-config.ts';
 import { ConfigReader } from './config-reader.ts';
-import { type Layers, type ModelFamily, normHeads } from './layers.ts';
+import { type Layers, linearOf, type ModelFamily, normHeads } from './layers.ts';
 import {
-  EMBEDDING,
   type KeyValueHeads,
   keysOf,
   keyValueHeadsOf,
+  LAST_NORM,
+  type LinearSize,
   type ModelConfig,
-  OUTPUT,
+  modelParameters,
   type ParameterSpec,
 } from './model-config.ts';
 
@@ -146,32 +147,25 @@ function sharedKeys(read: ConfigReader, types: readonly string[]): number[] {
 }
 
 function parameters(config: Gemma4Config): ParameterSpec[] {
-  const { hiddenSize, vocabularySize, layers, layerEmbeddingSize, layerVocabularySize } = config;
-  const specs: ParameterSpec[] = [{ name: EMBEDDING, shape: [vocabularySize, hiddenSize], kind: 'embedding' }];
-  if (layerEmbeddingSize > 0) {
-    const width = layers * layerEmbeddingSize;
-    specs.push({ name: LAYER_EMBEDDINGS, shape: [layerVocabularySize, width], kind: 'fixed' });
-    specs.push({ name: `${LAYER_PROJECTION}.weight`, shape: [width, hiddenSize], kind: 'linear' });
-    specs.push({ name: `${LAYER_PROJECTION_NORM}.weight`, shape: [layerEmbeddingSize], kind: 'norm' });
-  }
-  for (let layer = 0; layer < layers; layer++) {
-    const put = (name: string, shape: readonly number[], kind: ParameterSpec['kind']) =>
-      specs.push({ name: `model.layers.${layer}.${name}`, shape, kind });
-    for (const norm of ['input', 'post_attention', 'pre_feedforward', 'post_feedforward'])
-      put(`${norm}_layernorm.weight`, [hiddenSize], 'norm');
+  const { hiddenSize, layers, layerEmbeddingSize, layerVocabularySize } = config;
+  const [embedding, ...others] = modelParameters(config, LAST_NORM, (layer, { add, norm, linear }) => {
+    for (const place of ['input', 'post_attention', 'pre_feedforward', 'post_feedforward']) norm(`${place}_layernorm`);
     const { headSize } = keyValueHeadsOf(config, layer);
-    put('self_attn.q_norm.weight', [headSize], 'norm');
-    if (keysOf(config, layer) === layer) put('self_attn.k_norm.weight', [headSize], 'norm');
-    if (layerEmbeddingSize > 0) put('post_per_layer_input_norm.weight', [hiddenSize], 'norm');
-    put('layer_scalar', [1], 'fixed');
-    for (const [name, size] of Object.entries(linearSizes(config, layer))) {
-      put(`${name}.weight`, [size.out, size.in], 'linear');
-      if (size.bias) put(`${name}.bias`, [size.out], 'bias');
-    }
-  }
-  specs.push({ name: 'model.norm.weight', shape: [hiddenSize], kind: 'norm' });
-  if (!config.tiedEmbeddings) specs.push({ name: OUTPUT, shape: [vocabularySize, hiddenSize], kind: 'embedding' });
-  return specs;
+    norm('self_attn.q_norm', headSize);
+    if (keysOf(config, layer) === layer) norm('self_attn.k_norm', headSize);
+    if (layerEmbeddingSize > 0) norm('post_per_layer_input_norm');
+    add('layer_scalar', [1], 'fixed');
+    for (const [name, size] of Object.entries(linearSizes(config, layer))) linear(name, size);
+  });
+  if (layerEmbeddingSize === 0) return [embedding!, ...others];
+  const width = layers * layerEmbeddingSize;
+  return [
+    embedding!,
+    { name: LAYER_EMBEDDINGS, shape: [layerVocabularySize, width], kind: 'fixed' },
+    { name: `${LAYER_PROJECTION}.weight`, shape: [width, hiddenSize], kind: 'linear' },
+    { name: `${LAYER_PROJECTION_NORM}.weight`, shape: [layerEmbeddingSize], kind: 'norm' },
+    ...others,
+  ];
 }
 
 function body(config: Gemma4Config, embedded: Tensor, layers: Layers): Tensor {
@@ -189,13 +183,13 @@ function body(config: Gemma4Config, embedded: Tensor, layers: Layers): Tensor {
     const transformed = feedForward(config, norm(x, `${path}.pre_feedforward_layernorm`), layers, layer);
     x = add(x, norm(transformed, `${path}.post_feedforward_layernorm`));
     if (layerEmbeddingSize > 0) {
-      const linear = linearOf(config, layers, layer);
+      const linear = linearOf(layers, layer, linearSizes(config, layer));
       const gated = mul(geluTanh(linear(x, 'per_layer_input_gate')), layerInput(layer));
       x = add(x, norm(linear(gated, 'per_layer_projection'), `${path}.post_per_layer_input_norm`));
     }
     x = mul(x, layers.parameter(`${path}.layer_scalar`, [1]));
   }
-  return norm(x, 'model.norm');
+  return norm(x, LAST_NORM);
 }
 
 /** What each layer reads of each token besides the stream: embeddings of its own, and a projection of those that all layers share. */
@@ -216,7 +210,7 @@ function sharingAttention(config: Gemma4Config, layers: Layers): (x: Tensor, lay
   const known = new Map<number, { readonly key: Tensor; readonly value: Tensor }>();
   return (x, layer) => {
     const { keyValueHeads, headSize } = keyValueHeadsOf(config, layer);
-    const linear = linearOf(config, layers, layer);
+    const linear = linearOf(layers, layer, linearSizes(config, layer));
     const normed = (y: Tensor, weight: Tensor, heads: number) => normHeads(y, weight, heads, config.rmsNormEpsilon);
     const weightOf = (name: string) => layers.parameter(`model.layers.${layer}.self_attn.${name}.weight`, [headSize]);
     const query = normed(linear(x, 'self_attn.q_proj'), weightOf('q_norm'), config.heads);
@@ -233,20 +227,8 @@ function sharingAttention(config: Gemma4Config, layers: Layers): (x: Tensor, lay
 }
 
 function feedForward(config: Gemma4Config, x: Tensor, layers: Layers, layer: number): Tensor {
-  const linear = linearOf(config, layers, layer);
+  const linear = linearOf(layers, layer, linearSizes(config, layer));
   return linear(mul(geluTanh(linear(x, 'mlp.gate_proj')), linear(x, 'mlp.up_proj')), 'mlp.down_proj');
-}
-
-/** The linear layers of a layer, by their names in it. */
-function linearOf(config: Gemma4Config, layers: Layers, layer: number): (x: Tensor, name: string) => Tensor {
-  const sizes = linearSizes(config, layer);
-  return (x, name) => layers.linear(x, `model.layers.${layer}.${name}`, sizes[name]!);
-}
-
-interface LinearSize {
-  readonly in: number;
-  readonly out: number;
-  readonly bias: boolean;
 }
 
 function linearSizes(config: Gemma4Config, layer: number): Readonly<Record<string, LinearSize>> {
@@ -260,12 +242,12 @@ function linearSizes(config: Gemma4Config, layer: number): Readonly<Record<strin
     ...(ownKeys && { 'self_attn.k_proj': narrow }),
     ...(ownKeys && !config.keysAreValues[layer] && { 'self_attn.v_proj': narrow }),
     'self_attn.o_proj': { in: query, out: hiddenSize, bias },
-    'mlp.gate_proj': { in: hiddenSize, out: inner, bias: false },
-    'mlp.up_proj': { in: hiddenSize, out: inner, bias: false },
-    'mlp.down_proj': { in: inner, out: hiddenSize, bias: false },
+    'mlp.gate_proj': { in: hiddenSize, out: inner },
+    'mlp.up_proj': { in: hiddenSize, out: inner },
+    'mlp.down_proj': { in: inner, out: hiddenSize },
     ...(layerEmbeddingSize > 0 && {
-      per_layer_input_gate: { in: hiddenSize, out: layerEmbeddingSize, bias: false },
-      per_layer_projection: { in: layerEmbeddingSize, out: hiddenSize, bias: false },
+      per_layer_input_gate: { in: hiddenSize, out: layerEmbeddingSize },
+      per_layer_projection: { in: layerEmbeddingSize, out: hiddenSize },
     }),
   };
 }

@@ -21,7 +21,7 @@ import {
 } from '../tensor/ops.ts';
 import { type Shape, times } from '../tensor/shape.ts';
 import type { LoraAdapters } from './lora.ts';
-import type { ModelConfig, ParameterSpec } from './model-config.ts';
+import type { LinearSize, ModelConfig, ParameterSpec } from './model-config.ts';
 import { packedName, type Quantization, quantizedShapes, scalesName } from './quantized.ts';
 import { storedInput } from './stored-weights.ts';
 
@@ -38,7 +38,7 @@ export interface Layers {
   /** The graph input for the parameter `name`. */
   parameter(name: string, shape: Shape): Tensor;
   /** x [rows, in] → [rows, out]: the linear layer `name`, with its bias and its adapter if it has them. */
-  linear(x: Tensor, name: string, size: { readonly in: number; readonly out: number; readonly bias?: boolean }): Tensor;
+  linear(x: Tensor, name: string, size: LinearSize): Tensor;
   /** The rows of the table `name` [vocabulary, width] for the tokens of all rows: [rows, width]. */
   embedding(name: string, shape: readonly [number, number]): Tensor;
   /** alpha · x Wᵀ, where x is [rows, in] and W is the parameter `name` [out, in]. */
@@ -85,6 +85,15 @@ export interface ModelFamily<Config extends ModelConfig = ModelConfig> {
   parameters(config: Config): ParameterSpec[];
   /** All layers between the embedding and the output layer: [rows, hidden] → [rows, hidden]. */
   body(config: Config, embedded: Tensor, layers: Layers): Tensor;
+}
+
+/** The linear layers of one layer, by their names in it: x [rows, in] → [rows, out]. */
+export function linearOf<Name extends string>(
+  layers: Layers,
+  layer: number,
+  sizes: Readonly<Record<Name, LinearSize>>,
+): (x: Tensor, name: Name) => Tensor {
+  return (x, name) => layers.linear(x, `model.layers.${layer}.${name}`, sizes[name]);
 }
 
 /** Normalises each head of x [rows, heads·D] by itself. @param weight [D] */

@@ -4,8 +4,8 @@ import { add, mul, reshape, rmsNorm, silu, slice, transpose } from '../tensor/op
 import { commonConfig } from './common-config.ts';
 import { ConfigReader } from './config-reader.ts';
 import { convolutionState } from './convolution.ts';
-import { type Layers, type ModelFamily, normHeads } from './layers.ts';
-import { EMBEDDING, type ModelConfig, OUTPUT, type ParameterSpec } from './model-config.ts';
+import { type Layers, linearOf, type ModelFamily, normHeads } from './layers.ts';
+import { type ModelConfig, modelParameters, type ParameterSpec } from './model-config.ts';
 
 export interface Lfm2Config extends ModelConfig {
   /** The width of feed-forward blocks. */
@@ -16,6 +16,8 @@ export interface Lfm2Config extends ModelConfig {
   /** Whether the layers of a convolution have biases. */
   readonly convolutionBias: boolean;
 }
+
+const EMBEDDING_NORM = 'model.embedding_norm';
 
 export const lfm2: ModelFamily<Lfm2Config> = { config, parameters, body };
 
@@ -61,33 +63,21 @@ function feedForwardSize(read: ConfigReader, json: Readonly<Record<string, unkno
 }
 
 function parameters(config: Lfm2Config): ParameterSpec[] {
-  const { hiddenSize, headSize, vocabularySize, convolutionLength } = config;
-  const specs: ParameterSpec[] = [{ name: EMBEDDING, shape: [vocabularySize, hiddenSize], kind: 'embedding' }];
-  for (const [layer, attends] of config.attends.entries()) {
-    const path = `model.layers.${layer}`;
-    const norm = (name: string, size = hiddenSize) =>
-      specs.push({ name: `${path}.${name}.weight`, shape: [size], kind: 'norm' });
+  const { hiddenSize, headSize, convolutionLength } = config;
+  return modelParameters(config, EMBEDDING_NORM, (layer, { add, norm, linear }) => {
+    const attends = config.attends[layer];
     norm('operator_norm');
     norm('ffn_norm');
     if (attends) {
       norm('self_attn.q_layernorm', headSize);
       norm('self_attn.k_layernorm', headSize);
     } else {
-      const name = `${path}.conv.conv`;
-      specs.push({ name: `${name}.weight`, shape: [hiddenSize, 1, convolutionLength], kind: 'convolution' });
-      if (config.convolutionBias) specs.push({ name: `${name}.bias`, shape: [hiddenSize], kind: 'bias' });
+      add('conv.conv.weight', [hiddenSize, 1, convolutionLength], 'convolution');
+      if (config.convolutionBias) add('conv.conv.bias', [hiddenSize], 'bias');
     }
-    for (const [name, size] of Object.entries({
-      ...(attends ? attentionSizes(config) : convolutionSizes(config)),
-      ...feedForwardSizes(config),
-    })) {
-      specs.push({ name: `${path}.${name}.weight`, shape: [size.out, size.in], kind: 'linear' });
-      if (size.bias) specs.push({ name: `${path}.${name}.bias`, shape: [size.out], kind: 'bias' });
-    }
-  }
-  specs.push({ name: 'model.embedding_norm.weight', shape: [hiddenSize], kind: 'norm' });
-  if (!config.tiedEmbeddings) specs.push({ name: OUTPUT, shape: [vocabularySize, hiddenSize], kind: 'embedding' });
-  return specs;
+    const mixer = attends ? attentionSizes(config) : convolutionSizes(config);
+    for (const [name, size] of Object.entries({ ...mixer, ...feedForwardSizes(config) })) linear(name, size);
+  });
 }
 
 function body(config: Lfm2Config, embedded: Tensor, layers: Layers): Tensor {
@@ -102,7 +92,7 @@ function body(config: Lfm2Config, embedded: Tensor, layers: Layers): Tensor {
     x = add(x, operator(config, norm(x, `${path}.operator_norm`), layers, layer));
     x = add(x, feedForward(config, norm(x, `${path}.ffn_norm`), layers, layer));
   }
-  return norm(x, 'model.embedding_norm');
+  return norm(x, EMBEDDING_NORM);
 }
 
 /** One layer's part of what is added to the tokens: x [rows, hidden] → [rows, hidden]. */
@@ -110,9 +100,7 @@ type Operator = (config: Lfm2Config, x: Tensor, layers: Layers, layer: number) =
 
 const attention: Operator = (config, x, layers, layer) => {
   const path = `model.layers.${layer}.self_attn`;
-  const sizes = attentionSizes(config);
-  const linear = (y: Tensor, name: keyof typeof sizes) =>
-    layers.linear(y, `model.layers.${layer}.${name}`, sizes[name]);
+  const linear = linearOf(layers, layer, attentionSizes(config));
   const normed = (y: Tensor, name: string, heads: number) =>
     normHeads(y, layers.parameter(`${path}.${name}.weight`, [config.headSize]), heads, config.rmsNormEpsilon);
   const attended = layers.attention(
@@ -127,22 +115,20 @@ const attention: Operator = (config, x, layers, layer) => {
 /** One third of the projection gates the second third before it is convolved; the last third gates the result. */
 const gatedConvolution: Operator = (config, x, layers, layer) => {
   const { hiddenSize, convolutionLength, convolutionBias } = config;
-  const path = `model.layers.${layer}.conv`;
-  const sizes = convolutionSizes(config);
-  const projected = layers.linear(x, `${path}.in_proj`, sizes['conv.in_proj']);
+  const path = `model.layers.${layer}.conv.conv`;
+  const linear = linearOf(layers, layer, convolutionSizes(config));
+  const projected = linear(x, 'conv.in_proj');
   const third = (index: number) => slice(projected, 1, index * hiddenSize, (index + 1) * hiddenSize);
   const [before, after, value] = [third(0), third(1), third(2)];
-  const stored = layers.parameter(`${path}.conv.weight`, [hiddenSize, 1, convolutionLength]);
+  const stored = layers.parameter(`${path}.weight`, [hiddenSize, 1, convolutionLength]);
   const weight = transpose(reshape(stored, [hiddenSize, convolutionLength]), [1, 0]);
   const convolved = layers.convolution(layer, mul(before, value), weight);
-  const biased = convolutionBias ? add(convolved, layers.parameter(`${path}.conv.bias`, [hiddenSize])) : convolved;
-  return layers.linear(mul(after, biased), `${path}.out_proj`, sizes['conv.out_proj']);
+  const biased = convolutionBias ? add(convolved, layers.parameter(`${path}.bias`, [hiddenSize])) : convolved;
+  return linear(mul(after, biased), 'conv.out_proj');
 };
 
 const feedForward: Operator = (config, x, layers, layer) => {
-  const sizes = feedForwardSizes(config);
-  const linear = (y: Tensor, name: keyof typeof sizes) =>
-    layers.linear(y, `model.layers.${layer}.${name}`, sizes[name]);
+  const linear = linearOf(layers, layer, feedForwardSizes(config));
   const gated = mul(silu(linear(x, 'feed_forward.w1')), linear(x, 'feed_forward.w3'));
   return linear(gated, 'feed_forward.w2');
 };
@@ -150,10 +136,10 @@ const feedForward: Operator = (config, x, layers, layer) => {
 function attentionSizes({ hiddenSize, heads, keyValueHeads, headSize }: Lfm2Config) {
   const [query, keyValue] = [heads * headSize, keyValueHeads * headSize];
   return {
-    'self_attn.q_proj': { in: hiddenSize, out: query, bias: false },
-    'self_attn.k_proj': { in: hiddenSize, out: keyValue, bias: false },
-    'self_attn.v_proj': { in: hiddenSize, out: keyValue, bias: false },
-    'self_attn.out_proj': { in: query, out: hiddenSize, bias: false },
+    'self_attn.q_proj': { in: hiddenSize, out: query },
+    'self_attn.k_proj': { in: hiddenSize, out: keyValue },
+    'self_attn.v_proj': { in: hiddenSize, out: keyValue },
+    'self_attn.out_proj': { in: query, out: hiddenSize },
   };
 }
 
@@ -166,8 +152,8 @@ function convolutionSizes({ hiddenSize, convolutionBias: bias }: Lfm2Config) {
 
 function feedForwardSizes({ hiddenSize, intermediateSize }: Lfm2Config) {
   return {
-    'feed_forward.w1': { in: hiddenSize, out: intermediateSize, bias: false },
-    'feed_forward.w3': { in: hiddenSize, out: intermediateSize, bias: false },
-    'feed_forward.w2': { in: intermediateSize, out: hiddenSize, bias: false },
+    'feed_forward.w1': { in: hiddenSize, out: intermediateSize },
+    'feed_forward.w3': { in: hiddenSize, out: intermediateSize },
+    'feed_forward.w2': { in: intermediateSize, out: hiddenSize },
   };
 }

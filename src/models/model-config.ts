@@ -86,9 +86,51 @@ export interface ParameterSpec {
 }
 
 export const EMBEDDING = 'model.embed_tokens.weight';
+export const LAST_NORM = 'model.norm';
 export const OUTPUT = 'lm_head.weight';
 /** The name of the output layer's weight [vocabulary, hidden]. */
 export const outputName = ({ tiedEmbeddings }: ModelConfig) => (tiedEmbeddings ? EMBEDDING : OUTPUT);
+
+/** A linear layer: x [rows, in] → [rows, out]. */
+export interface LinearSize {
+  readonly in: number;
+  readonly out: number;
+  /** @default false */
+  readonly bias?: boolean;
+}
+
+/** Adds parameters of one layer, by their names in it. */
+interface LayerParameters {
+  add(name: string, shape: readonly number[], kind: ParameterSpec['kind']): void;
+  /** @param size by default the model's width */
+  norm(name: string, size?: number): void;
+  linear(name: string, size: LinearSize): void;
+}
+
+/** All parameters of a model, in order: the embedding, those of each layer, the last norm, and the output layer if it has a weight of its own. */
+export function modelParameters(
+  config: ModelConfig,
+  lastNorm: string,
+  addLayer: (layer: number, parameters: LayerParameters) => void,
+): ParameterSpec[] {
+  const { hiddenSize, vocabularySize, tiedEmbeddings } = config;
+  const specs: ParameterSpec[] = [{ name: EMBEDDING, shape: [vocabularySize, hiddenSize], kind: 'embedding' }];
+  for (let layer = 0; layer < config.layers; layer++) {
+    const add: LayerParameters['add'] = (name, shape, kind) =>
+      specs.push({ name: `model.layers.${layer}.${name}`, shape, kind });
+    addLayer(layer, {
+      add,
+      norm: (name, size = hiddenSize) => add(`${name}.weight`, [size], 'norm'),
+      linear(name, size) {
+        add(`${name}.weight`, [size.out, size.in], 'linear');
+        if (size.bias) add(`${name}.bias`, [size.out], 'bias');
+      },
+    });
+  }
+  specs.push({ name: `${lastNorm}.weight`, shape: [hiddenSize], kind: 'norm' });
+  if (!tiedEmbeddings) specs.push({ name: OUTPUT, shape: [vocabularySize, hiddenSize], kind: 'embedding' });
+  return specs;
+}
 
 /** The heads of a layer's attention, and how many tokens they see. */
 export function attentionHeads(config: ModelConfig, layer: number): AttentionHeads {

@@ -20,8 +20,8 @@ import { commonConfig } from './common-config.ts';
 import { ConfigReader } from './config-reader.ts';
 import { convolutionState } from './convolution.ts';
 import { deltaState } from './delta-rule.ts';
-import { type Layers, type ModelFamily, normHeads } from './layers.ts';
-import { type DeltaSizes, EMBEDDING, type ModelConfig, OUTPUT, type ParameterSpec } from './model-config.ts';
+import { type Layers, linearOf, type ModelFamily, normHeads } from './layers.ts';
+import { type DeltaSizes, LAST_NORM, type ModelConfig, modelParameters, type ParameterSpec } from './model-config.ts';
 import { pairedApart } from './rotation.ts';
 
 export interface Qwen35Config extends ModelConfig {
@@ -87,34 +87,23 @@ function convolvedSize({ keyHeads, keySize, valueHeads, valueSize }: DeltaSizes)
 }
 
 function parameters(config: Qwen35Config): ParameterSpec[] {
-  const { hiddenSize, headSize, vocabularySize, deltaRule, convolutionLength } = config;
-  const specs: ParameterSpec[] = [{ name: EMBEDDING, shape: [vocabularySize, hiddenSize], kind: 'embedding' }];
-  for (const [layer, attends] of config.attends.entries()) {
-    const path = `model.layers.${layer}`;
-    const put = (name: string, shape: readonly number[], kind: ParameterSpec['kind']) =>
-      specs.push({ name: `${path}.${name}`, shape, kind });
-    put('input_layernorm.weight', [hiddenSize], 'norm');
-    put('post_attention_layernorm.weight', [hiddenSize], 'norm');
+  const { headSize, deltaRule, convolutionLength } = config;
+  return modelParameters(config, LAST_NORM, (layer, { add, norm, linear }) => {
+    const attends = config.attends[layer];
+    norm('input_layernorm');
+    norm('post_attention_layernorm');
     if (attends) {
-      put('self_attn.q_norm.weight', [headSize], 'norm');
-      put('self_attn.k_norm.weight', [headSize], 'norm');
+      norm('self_attn.q_norm', headSize);
+      norm('self_attn.k_norm', headSize);
     } else {
-      put('linear_attn.conv1d.weight', [convolvedSize(deltaRule), 1, convolutionLength], 'convolution');
-      put('linear_attn.A_log', [deltaRule.valueHeads], 'gate');
-      put('linear_attn.dt_bias', [deltaRule.valueHeads], 'bias');
-      put('linear_attn.norm.weight', [deltaRule.valueSize], 'norm');
+      add('linear_attn.conv1d.weight', [convolvedSize(deltaRule), 1, convolutionLength], 'convolution');
+      add('linear_attn.A_log', [deltaRule.valueHeads], 'gate');
+      add('linear_attn.dt_bias', [deltaRule.valueHeads], 'bias');
+      norm('linear_attn.norm', deltaRule.valueSize);
     }
-    for (const [name, size] of Object.entries({
-      ...(attends ? attentionSizes(config) : deltaNetSizes(config)),
-      ...feedForwardSizes(config),
-    })) {
-      put(`${name}.weight`, [size.out, size.in], 'linear');
-      if (size.bias) put(`${name}.bias`, [size.out], 'bias');
-    }
-  }
-  specs.push({ name: 'model.norm.weight', shape: [hiddenSize], kind: 'norm' });
-  if (!config.tiedEmbeddings) specs.push({ name: OUTPUT, shape: [vocabularySize, hiddenSize], kind: 'embedding' });
-  return specs;
+    const mixer = attends ? attentionSizes(config) : deltaNetSizes(config);
+    for (const [name, size] of Object.entries({ ...mixer, ...feedForwardSizes(config) })) linear(name, size);
+  });
 }
 
 function body(config: Qwen35Config, embedded: Tensor, layers: Layers): Tensor {
@@ -128,7 +117,7 @@ function body(config: Qwen35Config, embedded: Tensor, layers: Layers): Tensor {
     x = add(x, mixer(config, norm(x, `${path}.input_layernorm`), layers, layer));
     x = add(x, feedForward(config, norm(x, `${path}.post_attention_layernorm`), layers, layer));
   }
-  return norm(x, 'model.norm');
+  return norm(x, LAST_NORM);
 }
 
 /** One layer's part of what is added to the tokens: x [rows, hidden] → [rows, hidden]. */
@@ -138,8 +127,7 @@ type Part = (config: Qwen35Config, x: Tensor, layers: Layers, layer: number) => 
 const gatedAttention: Part = (config, x, layers, layer) => {
   const { heads, keyValueHeads, headSize, rmsNormEpsilon } = config;
   const path = `model.layers.${layer}`;
-  const sizes = attentionSizes(config);
-  const linear = (y: Tensor, name: keyof typeof sizes) => layers.linear(y, `${path}.${name}`, sizes[name]);
+  const linear = linearOf(layers, layer, attentionSizes(config));
   const rows = dimensionAt(x, 0);
   const queryAndGate = reshape(linear(x, 'self_attn.q_proj'), [rows, heads, 2 * headSize]);
   const half = (start: number) => reshape(slice(queryAndGate, 2, start, start + headSize), [rows, heads * headSize]);
@@ -160,9 +148,7 @@ const gatedDeltaNet: Part = (config, x, layers, layer) => {
   const { deltaRule, convolutionLength, rmsNormEpsilon } = config;
   const { keyHeads, keySize, valueHeads, valueSize } = deltaRule;
   const path = `model.layers.${layer}.linear_attn`;
-  const sizes = deltaNetSizes(config);
-  const linear = (y: Tensor, name: keyof typeof sizes) =>
-    layers.linear(y, `model.layers.${layer}.${name}`, sizes[name]);
+  const linear = linearOf(layers, layer, deltaNetSizes(config));
   const channels = convolvedSize(deltaRule);
   const stored = layers.parameter(`${path}.conv1d.weight`, [channels, 1, convolutionLength]);
   const weight = transpose(reshape(stored, [channels, convolutionLength]), [1, 0]);
@@ -190,9 +176,7 @@ function scaledTo(rootMeanSquare: number, x: Tensor, { keyHeads, keySize }: Delt
 }
 
 const feedForward: Part = (config, x, layers, layer) => {
-  const sizes = feedForwardSizes(config);
-  const linear = (y: Tensor, name: keyof typeof sizes) =>
-    layers.linear(y, `model.layers.${layer}.${name}`, sizes[name]);
+  const linear = linearOf(layers, layer, feedForwardSizes(config));
   return linear(mul(silu(linear(x, 'mlp.gate_proj')), linear(x, 'mlp.up_proj')), 'mlp.down_proj');
 };
 
@@ -210,18 +194,18 @@ function deltaNetSizes({ hiddenSize, deltaRule }: Qwen35Config) {
   const { valueHeads, valueSize } = deltaRule;
   const values = valueHeads * valueSize;
   return {
-    'linear_attn.in_proj_qkv': { in: hiddenSize, out: convolvedSize(deltaRule), bias: false },
-    'linear_attn.in_proj_z': { in: hiddenSize, out: values, bias: false },
-    'linear_attn.in_proj_b': { in: hiddenSize, out: valueHeads, bias: false },
-    'linear_attn.in_proj_a': { in: hiddenSize, out: valueHeads, bias: false },
-    'linear_attn.out_proj': { in: values, out: hiddenSize, bias: false },
+    'linear_attn.in_proj_qkv': { in: hiddenSize, out: convolvedSize(deltaRule) },
+    'linear_attn.in_proj_z': { in: hiddenSize, out: values },
+    'linear_attn.in_proj_b': { in: hiddenSize, out: valueHeads },
+    'linear_attn.in_proj_a': { in: hiddenSize, out: valueHeads },
+    'linear_attn.out_proj': { in: values, out: hiddenSize },
   };
 }
 
 function feedForwardSizes({ hiddenSize, intermediateSize }: Qwen35Config) {
   return {
-    'mlp.gate_proj': { in: hiddenSize, out: intermediateSize, bias: false },
-    'mlp.up_proj': { in: hiddenSize, out: intermediateSize, bias: false },
-    'mlp.down_proj': { in: intermediateSize, out: hiddenSize, bias: false },
+    'mlp.gate_proj': { in: hiddenSize, out: intermediateSize },
+    'mlp.up_proj': { in: hiddenSize, out: intermediateSize },
+    'mlp.down_proj': { in: intermediateSize, out: hiddenSize },
   };
 }
