@@ -104,65 +104,14 @@ export interface StepsOptions extends TrainingStart {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The weights of the parts of rewards, by their names. */
-type Weights = Readonly<Record<string, number>>;
-
-const defaults = {
-  promptsPerStep: trainingDefaults.prompts_per_step,
-  numGenerations: trainingDefaults.num_generations,
-  numIterations: trainingDefaults.num_iterations,
-  advantageBaseline: trainingDefaults.advantage_baseline,
-  scaleRewards: trainingDefaults.scale_rewards,
-  multiObjective: false,
-  maskTruncated: trainingDefaults.mask_truncated_completions,
-  groupPolicy: trainingDefaults.group_policy,
-  minGroup: 2,
-  resampleLimit: trainingDefaults.resample_limit,
-  useReference: false,
-  seed: trainingDefaults.seed,
-} satisfies Partial<GrpoTrainerOptions>;
-
-type CompleteOptions<E extends Example> = GrpoTrainerOptions<E> &
-  Required<Pick<GrpoTrainerOptions<E>, keyof typeof defaults>>;
-
-/** What the parts of a step share. */
-interface RunningStep {
-  /** Counted from 0. */
-  readonly step: number;
-  readonly weights: Weights | undefined;
-  readonly clock: Stopwatch;
-  readonly signal: AbortSignal | undefined;
-}
-
-/** A group with its fate, but without its advantages yet. */
-type SampledGroup<E extends Example> = Omit<GroupOutcome<E>, 'advantages'>;
-
-/** The type of each option; values are checked where they are used. */
-const optionDemands: Demands<GrpoTrainerOptions> = {
-  model: part(['policy', 'update'], 'openNativeModel({ modelPath, lora })'),
-  dataLoader: part(['next'], 'shuffledExamples(rows)'),
-  generator: part(['generate'], 'new RolloutGenerator(environment, renderer, { maxTokens })'),
-  rewardModel: part(['score'], 'weightedRewards([{ name, score }])'),
-  logger: optional(part(['log'], 'a MetricsLogger')),
-  maxSteps: count(0),
-  promptsPerStep: optional(count(1)),
-  numGenerations: optional(count(2)),
-  learningRate: anything,
-  numIterations: optional(count(1)),
-  advantageBaseline: optional(oneOf(advantageBaselines)),
-  scaleRewards: optional(oneOf(rewardScales)),
-  advantages: optional(kind('a function')),
-  rewardWeights: optional(part(['at'], 'new RewardWeights(weights)')),
-  multiObjective: flag,
-  maskTruncated: flag,
-  groupPolicy: optional(oneOf(groupPolicies)),
-  minGroup: number,
-  resampleLimit: number,
-  useReference: flag,
-  seed: number,
-};
-
-/** Group-relative policy optimisation: Shao et al. 2024, arXiv:2402.03300. */
+/**
+ * Group-relative policy optimisation: Shao et al. 2024, arXiv:2402.03300. Each step
+ *
+ * 1. draws examples, and samples a group of trajectories for each of them;
+ * 2. scores the trajectories;
+ * 3. compares scores within each group, which gives each trajectory an advantage;
+ * 4. updates the model, so that trajectories with positive advantages become more likely and the others less.
+ */
 export class GrpoTrainer<E extends Example = Example> {
   readonly #options: CompleteOptions<E>;
 
@@ -197,21 +146,23 @@ export class GrpoTrainer<E extends Example = Example> {
     }
   }
 
+  /** Makes one step; `undefined` if the signal ended it before the update. */
   async #step(step: number, signal: AbortSignal | undefined): Promise<StepReport<E> | undefined> {
-    const { dataLoader, numIterations, rewardWeights } = this.#options;
+    const { dataLoader, rewardWeights } = this.#options;
     const clock = stopwatch();
     const before = dataLoader.state;
-    const weights = rewardWeights?.at(step);
-    const sampled = await this.#sampleGroups({ step, weights, clock, signal });
+    const partWeights = rewardWeights?.at(step);
+    const sampled = await this.#sampleGroups({ step, partWeights, clock, signal });
     if (!sampled) {
+      // When training is resumed, this step draws the same examples.
       dataLoader.state = before;
       return undefined;
     }
-    const loaded = dataLoader.observe?.(sampled);
+    const loaderMetrics = dataLoader.observe?.(sampled);
     rewardWeights?.observe(sampled.flatMap(({ rewards }) => rewards));
-    const groups = this.#withAdvantages(sampled, weights);
+    const groups = this.#withAdvantages(sampled, partWeights);
     const learningRate = learningRateAt(step, this.#options.learningRate);
-    const updates = await this.#update(this.#sequences(groups), learningRate, numIterations);
+    const updates = await this.#update(this.#sequences(groups), learningRate);
     clock.lap('update');
 
     return {
@@ -220,8 +171,8 @@ export class GrpoTrainer<E extends Example = Example> {
       metrics: {
         ...rolloutMetrics(groups),
         ...groupMetrics(groups),
-        ...(weights && weightMetrics(weights)),
-        ...loaded,
+        ...(partWeights && partWeightMetrics(partWeights)),
+        ...loaderMetrics,
         ...meanMetrics(updates),
         learning_rate: learningRate,
       },
@@ -232,11 +183,11 @@ export class GrpoTrainer<E extends Example = Example> {
 
   /** Samples the groups of a step, and replacements for groups that teach nothing; `undefined` if the signal ended it. */
   async #sampleGroups(running: RunningStep): Promise<SampledGroup<E>[] | undefined> {
-    const { step, weights } = running;
+    const { step, partWeights } = running;
     const { dataLoader, promptsPerStep, groupPolicy, resampleLimit, minGroup } = this.#options;
     const { maskTruncated, multiObjective } = this.#options;
     // A reward of weight 0 is only logged.
-    const objectives = multiObjective ? Object.keys(weights ?? {}).filter((name) => weights![name] !== 0) : [];
+    const objectives = multiObjective ? Object.keys(partWeights ?? {}).filter((name) => partWeights![name] !== 0) : [];
     const sampled: SampledGroup<E>[] = [];
     let missing = promptsPerStep;
     for (let round = 0; missing > 0; round++) {
@@ -246,10 +197,9 @@ export class GrpoTrainer<E extends Example = Example> {
       if (!scored) return undefined;
       missing = 0;
       for (const [i, example] of examples.entries()) {
-        const { trajectories, scores: unweighted } = scored[i]!;
-        const id = `${step + 1}.${sampled.length}`;
-        const rewards = weights ? unweighted.map((reward) => reweighed(reward, weights)) : unweighted;
-        const group = { id, example, trajectories, rewards };
+        const { trajectories, scores } = scored[i]!;
+        const rewards = partWeights ? scores.map((reward) => reweighed(reward, partWeights)) : scores;
+        const group = { id: `${step + 1}.${sampled.length}`, example, trajectories, rewards };
         const reason = groupReason(group, { maskTruncated, objectives, minGroup });
         const fate = groupFate(reason, groupPolicy, round < resampleLimit);
         if (fate === 'resampled') missing++;
@@ -259,7 +209,7 @@ export class GrpoTrainer<E extends Example = Example> {
     return sampled;
   }
 
-  /** The group of each example with its rewards. */
+  /** Samples one group for each example, and scores it. */
   async #rollOutAndScore(
     examples: readonly E[],
     round: number,
@@ -280,14 +230,15 @@ export class GrpoTrainer<E extends Example = Example> {
   }
 
   /** Adds the advantages, which are computed from kept groups alone and are 0 in the others. */
-  #withAdvantages(groups: readonly SampledGroup<E>[], weights: Weights | undefined): GroupOutcome<E>[] {
+  #withAdvantages(groups: readonly SampledGroup<E>[], partWeights: PartWeights | undefined): GroupOutcome<E>[] {
     const kept = groups.filter(({ fate }) => fate === 'kept');
-    const advantages = this.#advantages(kept, weights);
+    const advantages = this.#advantages(kept, partWeights);
     const advantagesOf = new Map(kept.map((group, i) => [group, advantages[i]!]));
     return groups.map((group) => ({ ...group, advantages: advantagesOf.get(group) ?? group.rewards.map(() => 0) }));
   }
 
-  #advantages(groups: readonly Group<E>[], weights: Weights | undefined): readonly (readonly number[])[] {
+  /** For each group, the advantage of each trajectory. */
+  #advantages(groups: readonly Group<E>[], partWeights: PartWeights | undefined): readonly (readonly number[])[] {
     const { advantages: estimate, advantageBaseline, scaleRewards, multiObjective } = this.#options;
     if (estimate) {
       const advantages = estimate(groups);
@@ -297,7 +248,7 @@ export class GrpoTrainer<E extends Example = Example> {
     const rewards = groups.map((group) => group.rewards);
     const scores = rewards.map((group) => group.map(({ score }) => score));
     if (!multiObjective) return groupAdvantages(scores, { baseline: advantageBaseline, scaleRewards });
-    const objectives = Object.entries(weights ?? {}).map(([name, weight]) => ({
+    const objectives = Object.entries(partWeights ?? {}).map(([name, weight]) => ({
       weight,
       scores: rewards.map((group) => group.map(({ parts }) => parts[name] ?? null)),
     }));
@@ -317,12 +268,12 @@ export class GrpoTrainer<E extends Example = Example> {
     );
   }
 
+  /** Updates the model `numIterations` times on the same sequences. Returns the metrics of each update. */
   async #update(
     sequences: readonly TrainingSequence[],
     learningRate: number,
-    iterations: number,
   ): Promise<Readonly<Record<string, number>>[]> {
-    const { model, useReference } = this.#options;
+    const { model, useReference, numIterations } = this.#options;
     if (sequences.length === 0) return [];
     let batch = sequences;
     if (useReference && !model.scoresReference) {
@@ -330,19 +281,77 @@ export class GrpoTrainer<E extends Example = Example> {
       batch = batch.map((sequence, i) => ({ ...sequence, referenceLogprobs: reference[i]! }));
     }
     const metrics: Readonly<Record<string, number>>[] = [];
-    for (let iteration = 0; iteration < iterations; iteration++) {
+    for (let iteration = 0; iteration < numIterations; iteration++) {
       const result = await model.update({ sequences: batch }, { learningRate });
       assertUpdated(result, batch.length);
       metrics.push(result.metrics);
       // The log-probabilities before the first update are the denominators of the ratios in later ones.
-      if (iteration === 0 && iterations > 1)
+      if (iteration === 0 && numIterations > 1)
         batch = batch.map((sequence, i) => ({ ...sequence, oldLogprobs: result.logprobs[i]! }));
     }
     return metrics;
   }
 }
 
-/** The metrics `rewards/<name>/weight`: the weight of each part. */
-function weightMetrics(weights: Weights): Record<string, number> {
-  return Object.fromEntries(Object.entries(weights).map(([name, weight]) => [`rewards/${name}/weight`, weight]));
+/** The weight of each part of a reward, by its name. */
+type PartWeights = Readonly<Record<string, number>>;
+
+const defaults = {
+  promptsPerStep: trainingDefaults.prompts_per_step,
+  numGenerations: trainingDefaults.num_generations,
+  numIterations: trainingDefaults.num_iterations,
+  advantageBaseline: trainingDefaults.advantage_baseline,
+  scaleRewards: trainingDefaults.scale_rewards,
+  multiObjective: false,
+  maskTruncated: trainingDefaults.mask_truncated_completions,
+  groupPolicy: trainingDefaults.group_policy,
+  minGroup: 2,
+  resampleLimit: trainingDefaults.resample_limit,
+  useReference: false,
+  seed: trainingDefaults.seed,
+} satisfies Partial<GrpoTrainerOptions>;
+
+type CompleteOptions<E extends Example> = GrpoTrainerOptions<E> &
+  Required<Pick<GrpoTrainerOptions<E>, keyof typeof defaults>>;
+
+/** What the parts of a step share. */
+interface RunningStep {
+  /** Counted from 0. */
+  readonly step: number;
+  readonly partWeights: PartWeights | undefined;
+  readonly clock: Stopwatch;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** A group with its fate, but without its advantages yet. */
+type SampledGroup<E extends Example> = Omit<GroupOutcome<E>, 'advantages'>;
+
+/** The type of each option; values are checked where they are used. */
+const optionDemands: Demands<GrpoTrainerOptions> = {
+  model: part(['policy', 'update'], 'openNativeModel({ modelPath, lora })'),
+  dataLoader: part(['next'], 'shuffledExamples(rows)'),
+  generator: part(['generate'], 'new RolloutGenerator(environment, renderer, { maxTokens })'),
+  rewardModel: part(['score'], 'weightedRewards([{ name, score }])'),
+  logger: optional(part(['log'], 'a MetricsLogger')),
+  maxSteps: count(0),
+  promptsPerStep: optional(count(1)),
+  numGenerations: optional(count(2)),
+  learningRate: anything,
+  numIterations: optional(count(1)),
+  advantageBaseline: optional(oneOf(advantageBaselines)),
+  scaleRewards: optional(oneOf(rewardScales)),
+  advantages: optional(kind('a function')),
+  rewardWeights: optional(part(['at'], 'new RewardWeights(weights)')),
+  multiObjective: flag,
+  maskTruncated: flag,
+  groupPolicy: optional(oneOf(groupPolicies)),
+  minGroup: number,
+  resampleLimit: number,
+  useReference: flag,
+  seed: number,
+};
+
+/** The metrics `rewards/<name>/weight`. */
+function partWeightMetrics(partWeights: PartWeights): Record<string, number> {
+  return Object.fromEntries(Object.entries(partWeights).map(([name, weight]) => [`rewards/${name}/weight`, weight]));
 }
