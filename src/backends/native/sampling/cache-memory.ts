@@ -22,7 +22,7 @@ export interface CacheMemoryOptions {
   readonly onRelease: () => void;
 }
 
-export class CacheMemory implements Disposable {
+export class CacheMemory {
   /** The rows in the batch, with their keys and values. */
   readonly slots: CacheSlots;
   /** The caches of rows that are not in the batch. */
@@ -131,7 +131,7 @@ export class CacheMemory implements Disposable {
     this.#forgetUntilFits(length, room);
   }
 
-  [Symbol.dispose](): void {
+  dispose(): void {
     this.held.dispose();
     this.slots.dispose();
   }

@@ -87,7 +87,7 @@ export class RowBatch implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#memory[Symbol.dispose]();
+    this.#memory.dispose();
     this.#decoding.dispose();
   }
 
