@@ -30,6 +30,15 @@ for (const [name, syntax] of Object.entries(toolSyntaxes)) {
     assert.ok(!isAllowed('required', 'f', {}));
     const one = { type: 'function', function: { name: 'f' } };
     assert.ok(isAllowed(one, 'f', { a: 1 }) && !isAllowed(one, 'g{}', { a: 1 }));
+    const listed = (mode: string, ...names: string[]) => {
+      const tools = names.map((name) => ({ type: 'function', function: { name } }));
+      return { type: 'allowed_tools', allowed_tools: { mode, tools } };
+    };
+    assert.ok(
+      isAllowed(listed('required', 'f'), 'f', { a: 1 }) && !isAllowed(listed('required', 'f'), 'g{}', { a: 1 }),
+    );
+    assert.equal(form(listed('auto', 'f')), undefined);
+    assert.throws(() => form(listed('auto', 'f', 'h')), /no such tool/);
     const closing = answerForm(
       chatRequest.parse({ model: 'm', messages, tools, tool_choice: 'required' }),
       renderer,

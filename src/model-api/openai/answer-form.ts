@@ -9,7 +9,7 @@ import { type GrammarRule, literal, oneOf } from './grammar.ts';
 import { grammarSize } from './grammar-size.ts';
 import { SchemaUnsupported, schemaGrammar } from './json-grammar.ts';
 import { anyObject } from './json-values-grammar.ts';
-import { type ChatRequest, type SamplingRequest, toolsOf } from './requests.ts';
+import { type ChatRequest, type SamplingRequest, toolChoiceOf, toolsOf } from './requests.ts';
 
 /** A form of answers, and the field that asks for it. */
 export interface AnswerForm {
@@ -78,16 +78,17 @@ function schemaIn(given: Readonly<Record<string, unknown>> | string): Readonly<R
  * @param opening what the prompt has written of the answer: a call by force first closes thoughts
  */
 export function answerForm(request: ChatRequest, renderer: Renderer, opening = ''): AnswerForm | undefined {
-  const { tool_choice: choice } = request;
+  const { only } = toolChoiceOf(request);
   const tools = toolsOf(request);
+  const field = 'tool_choice';
+  if (only?.some((name) => !tools.some((tool) => tool.name === name)))
+    throw new ApiError(400, 'invalid_value', 'tool_choice: there is no such tool', field);
   const form = textForm(request);
   if (form && tools.length > 0)
     throw new ApiError(400, 'unsupported', 'This server knows no JSON beside tools', form.field);
   if (form) return form;
   if (!forcesCall(request)) return undefined;
-  const field = 'tool_choice';
-  const only = typeof choice === 'object' ? choice?.function.name : undefined;
-  const forced = tools.filter(({ name }) => only === undefined || name === only);
+  const forced = tools.filter(({ name }) => only === undefined || only.includes(name));
   if (forced.length === 0) throw new ApiError(400, 'invalid_value', 'tool_choice: there is no such tool', field);
   if (!renderer.renderCall) throw new ApiError(400, 'unsupported', 'This model knows no calls of tools', field);
   const size = grammarSize();
@@ -101,8 +102,8 @@ export function answerForm(request: ChatRequest, renderer: Renderer, opening = '
 }
 
 /** Whether a request demands a call, whatever the model would have said. */
-export function forcesCall({ tool_choice: choice }: Pick<ChatRequest, 'tool_choice'>): boolean {
-  return Boolean(choice) && choice !== 'auto' && choice !== 'none';
+export function forcesCall(request: Pick<ChatRequest, 'tool_choice'>): boolean {
+  return toolChoiceOf(request).mode === 'required';
 }
 
 function readable<T>(field: string, read: () => T): T {

@@ -19,7 +19,7 @@ import {
 } from './answers.ts';
 import { ApiError } from './api-error.ts';
 import { charactersIn } from './request-size.ts';
-import { type ChatRequest, messagesOf, toolsOf } from './requests.ts';
+import { type ChatRequest, messagesOf, toolChoiceOf, toolsOf } from './requests.ts';
 import type { AnsweringModel, Piece, SamplingJob, ServedCompletion } from './served-model.ts';
 
 export async function chatCompletion(
@@ -164,8 +164,8 @@ function told(model: AnsweringModel, index: number, message: Message): Message {
 }
 
 /**
- * The message of a completion. Without a call that can be read it is all text, which a stop text may have cut: the client sees a call that cannot be
- * read. A call by force closes thoughts that the prompt opened, and says nothing else, even if its end is missing.
+ * The message of a completion. Without a call that can be read, of a tool that may be called, it is all text, which a stop text may have cut: the client
+ * sees a call that cannot be read. A call by force closes thoughts that the prompt opened, and says nothing else, even if its end is missing.
  */
 function answerOf(
   model: AnsweringModel,
@@ -178,15 +178,16 @@ function answerOf(
   const { message: parsed } = tools.length > 0 || inChannels ? model.renderer.parse(spokenIds, tools, opening) : {};
   const shown = { isShown: request.include_stop_str_in_output ?? false };
   const untilStop = (said: string) => upToStop(said, model.stopsOf(request), shown);
-  if (!parsed?.toolCalls) {
+  const { toolCalls: all = [], ...said } = parsed ?? { role: 'assistant', content: text };
+  const { only } = toolChoiceOf(request);
+  const allowed = all.filter(({ name }) => only === undefined || only.includes(name));
+  if (allowed.length === 0) {
     if (forcesCall(request)) return { role: 'assistant', content: '' };
-    return parsed && inChannels
-      ? { ...parsed, content: untilStop(parsed.content) }
-      : { role: 'assistant', content: text };
+    return parsed && inChannels ? { ...said, content: untilStop(said.content) } : { role: 'assistant', content: text };
   }
   // Where one call at a time is wanted, the first is the answer.
-  const toolCalls = request.parallel_tool_calls === false ? parsed.toolCalls.slice(0, 1) : parsed.toolCalls;
-  const message = { ...parsed, toolCalls };
+  const toolCalls = request.parallel_tool_calls === false ? allowed.slice(0, 1) : allowed;
+  const message = { ...said, toolCalls };
   if (forcesCall(request)) return { ...message, content: '' };
   return { ...message, content: untilStop(message.content).trimEnd() };
 }

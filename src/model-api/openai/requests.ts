@@ -131,13 +131,21 @@ const tool = z.strictObject({
 
 export const chosenWays = z.enum(['auto', 'none', 'required']);
 const chosenTool = z.strictObject({ type: z.literal('function'), function: z.strictObject({ name: z.string() }) });
-export const WAYS = 'expected auto, none, required or a function';
+/** Whether one of the allowed tools has to be called. */
+export const allowedMode = z.enum(['auto', 'required']);
+// Clients may list tools as they describe them: their names count.
+const allowedTool = z.object({ type: z.literal('function'), function: z.object({ name: z.string() }) });
+const allowedTools = z.strictObject({
+  type: z.literal('allowed_tools'),
+  allowed_tools: z.strictObject({ mode: allowedMode, tools: z.array(allowedTool).nonempty() }),
+});
+export const WAYS = 'expected auto, none, required, a function or allowed_tools';
 const chatFields = z.strictObject({
   ...sampling,
   messages: z.array(message).nonempty(),
   max_completion_tokens: z.int().min(1).nullish(),
   tools: z.array(tool).nullish(),
-  tool_choice: z.union([chosenWays, chosenTool], { error: WAYS }).nullish(),
+  tool_choice: z.union([chosenWays, chosenTool, allowedTools], { error: WAYS }).nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   logprobs: z.boolean().nullish(),
   top_logprobs: z.int().min(0).max(20).nullish(),
@@ -240,9 +248,27 @@ export function messagesOf({ messages }: ChatRequest): Message[] {
   });
 }
 
-export function toolsOf({ tools, tool_choice }: ChatRequest): ToolSpec[] {
-  if (tool_choice === 'none') return [];
-  return (tools ?? []).map(({ function: { name, description, parameters } }) => ({
+export interface ToolChoice {
+  readonly mode: z.output<typeof chosenWays>;
+  /** The names of the tools that may be called. @default all */
+  readonly only?: readonly string[];
+}
+
+export function toolChoiceOf({ tool_choice: choice }: Pick<ChatRequest, 'tool_choice'>): ToolChoice {
+  if (choice == null || typeof choice === 'string') return { mode: choice ?? 'auto' };
+  if (choice.type === 'function') return { mode: 'required', only: [choice.function.name] };
+  const { mode, tools } = choice.allowed_tools;
+  return { mode, only: tools.map((tool) => tool.function.name) };
+}
+
+/** The tools that the model is told of: all but those that are not among the allowed ones. */
+export function toolsOf(request: ChatRequest): ToolSpec[] {
+  const { tools, tool_choice: choice } = request;
+  const { mode, only } = toolChoiceOf(request);
+  if (mode === 'none') return [];
+  const isListed = choice instanceof Object && choice.type === 'allowed_tools';
+  const told = (tools ?? []).filter((tool) => !isListed || only!.includes(tool.function.name));
+  return told.map(({ function: { name, description, parameters } }) => ({
     name,
     description: description ?? '',
     parameters: parameters ?? { type: 'object', properties: {} },

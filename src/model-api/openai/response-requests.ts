@@ -2,6 +2,7 @@
 // https://platform.openai.com/docs/api-reference/responses/create
 import { z } from 'zod';
 import {
+  allowedMode,
   type ChatRequest,
   chosenWays,
   plainFormats,
@@ -56,6 +57,11 @@ const tool = z.strictObject({
 });
 
 const chosenTool = z.strictObject({ type: z.literal('function'), name: z.string() });
+const allowedTools = z.strictObject({
+  type: z.literal('allowed_tools'),
+  mode: allowedMode,
+  tools: z.array(z.object({ type: z.literal('function'), name: z.string() })).nonempty(),
+});
 
 const textFormat = z.discriminatedUnion('type', [
   ...plainFormats,
@@ -86,7 +92,7 @@ export const responsesRequest = z
     instructions: z.string().nullish(),
     max_output_tokens: z.int().min(1).nullish(),
     tools: z.array(tool).nullish(),
-    tool_choice: z.union([chosenWays, chosenTool], { error: WAYS }).nullish(),
+    tool_choice: z.union([chosenWays, chosenTool, allowedTools], { error: WAYS }).nullish(),
     parallel_tool_calls: z.boolean().nullish(),
     text: z.strictObject({ format: textFormat.nullish(), verbosity }).nullish(),
     // A summary is told of thoughts that stand apart from the answer, and there are none.
@@ -118,12 +124,10 @@ export type ResponsesRequest = z.output<typeof responsesRequest>;
 
 /** The request of a chat completion that asks for the same. */
 export function chatRequestOf(request: ResponsesRequest): ChatRequest {
-  const { model, seed, temperature, top_p, top_k, min_p, tool_choice, max_output_tokens, include, top_logprobs } =
-    request;
+  const { model, seed, temperature, top_p, top_k, min_p, max_output_tokens, include, top_logprobs } = request;
   return {
     ...{ model, seed, temperature, top_p, top_k, min_p, top_logprobs },
-    tool_choice:
-      tool_choice instanceof Object ? { type: 'function', function: { name: tool_choice.name } } : tool_choice,
+    tool_choice: choiceOf(request),
     messages: messagesOf(request) as ChatRequest['messages'],
     response_format: formatOf(request),
     tools: request.tools?.map(({ type, ...described }) => ({ type, function: described })),
@@ -133,6 +137,13 @@ export function chatRequestOf(request: ResponsesRequest): ChatRequest {
     logprobs: include?.includes(LOGPROBS) ?? false,
     stream_options: { include_usage: true },
   };
+}
+
+function choiceOf({ tool_choice: choice }: ResponsesRequest): ChatRequest['tool_choice'] {
+  if (!(choice instanceof Object)) return choice;
+  const named = ({ name }: { readonly name: string }) => ({ type: 'function' as const, function: { name } });
+  if (choice.type === 'function') return named(choice);
+  return { type: choice.type, allowed_tools: { mode: choice.mode, tools: choice.tools.map(named) } };
 }
 
 function formatOf({ text }: ResponsesRequest): ChatRequest['response_format'] {

@@ -202,8 +202,12 @@ test('unsupported requests are refused with a reason', async () => {
     ],
     [{ input: [] }, /input: expected/],
     [{ tools: [{ type: 'web_search' }] }, /tools\.0\.type: this server knows only functions/],
-    [{ tool_choice: 'any' }, /tool_choice: expected auto, none, required or a function/],
+    [{ tool_choice: 'any' }, /tool_choice: expected auto, none, required, a function or allowed_tools/],
     [{ tool_choice: 'required' }, /tool_choice: there is no such tool/],
+    [
+      { tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'f' }] } },
+      /tool_choice: there is no such tool/,
+    ],
     [{ text: { format: { type: 'xml' } } }, /text\.format\.type: Invalid/],
     [{ text: { format: { type: 'json_object' } } }, /backend of this model cannot do that/],
     [{ top_logprobs: 2 }, /top_logprobs: it needs include/],

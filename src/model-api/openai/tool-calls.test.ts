@@ -78,6 +78,36 @@ describe('a call of a tool', () => {
   });
 });
 
+test('of tools that are listed as allowed the model is told, and others are not called', async () => {
+  const other = { type: 'function' as const, function: { name: 'sub', description: 'subtracts', parameters: {} } };
+  const named = (name: string) => ({ type: 'function' as const, function: { name } });
+  for (const [name, calls] of [
+    ['add', 1],
+    ['sub', 0],
+  ] as const) {
+    const allowed_tools = { mode: 'auto' as const, tools: [named(name)] };
+    const { client, prompts } = clientOf(call);
+    const request = {
+      ...{ model: 'scripted', messages, tools: [...tools, other] },
+      tool_choice: { type: 'allowed_tools' as const, allowed_tools },
+    };
+    const whole = (await client.chat.completions.create(request)).choices[0]!;
+    const streamed = (await client.chat.completions.stream(request).finalChatCompletion()).choices[0]!;
+    for (const { message } of [whole, streamed]) {
+      assert.equal(message.tool_calls?.length ?? 0, calls);
+      assert.equal(message.content || null, calls > 0 ? null : call);
+    }
+    assert.deepEqual([/"add"/.test(prompts[0]!), /"sub"/.test(prompts[0]!)], [name === 'add', name === 'sub']);
+  }
+  const { client } = clientOf(call);
+  const allowed_tools = { mode: 'auto' as const, tools: [named('mul')] };
+  const tool_choice = { type: 'allowed_tools' as const, allowed_tools };
+  await assert.rejects(client.chat.completions.create({ model: 'scripted', messages, tools, tool_choice }), {
+    status: 400,
+    param: 'tool_choice',
+  });
+});
+
 test('a call in thoughts that the prompt has opened is text, whole and as a stream', async () => {
   const thoughts = `I could write ${call}, but no.</think> It is 5.`;
   for (const [said, content, calls] of [
