@@ -1,7 +1,6 @@
 // Compares a loss with its conformance vectors, as a graph over given log-probabilities.
-import { hasEntropyBonus } from '../grpo/entropy-control.ts';
 import { topEntropyMask } from '../grpo/entropy-mask.ts';
-import { defaultLossSettings, type LossSettings } from '../grpo/loss-settings.ts';
+import { defaultLossSettings, hasEntropyBonus, type LossSettings } from '../grpo/loss-settings.ts';
 import { grpoLoss } from '../grpo/losses.ts';
 import { gradients } from '../tensor/gradients.ts';
 import type { Tensor } from '../tensor/graph.ts';

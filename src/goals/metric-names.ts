@@ -7,7 +7,7 @@ import { rewardName, userFunctions } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
 import { stagesOf } from '../config/stages.ts';
 import { GradusError } from '../errors.ts';
-import { usesReference } from '../grpo/loss-settings.ts';
+import { lossMetricNames, usesReference } from '../grpo/loss-settings.ts';
 import { groupReasons } from '../rl.ts';
 import { evaluationMetricNames } from '../runs/evaluation-metrics.ts';
 
@@ -89,7 +89,8 @@ export class MetricNames {
     const hasKl = config.backend === 'builtin' || configs.some(usesReference);
     this.#evaluation = config.eval;
     this.#rewards = namesOfRewards(configs);
-    this.#steps = stepNames.filter((name) => name !== 'kl' || hasKl);
+    const ofLosses = new Set(configs.flatMap(lossMetricNames));
+    this.#steps = [...stepNames.filter((name) => name !== 'kl' || hasKl), ...ofLosses];
     this.#userCode = configs.flatMap(userCodeOf);
     this.#hasEnvironment = configs.some(({ environment }) => environment !== null);
   }

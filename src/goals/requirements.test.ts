@@ -21,6 +21,14 @@ test('a metric that no run can have is refused before training', () => {
     assertKnown(text);
   }
   assertKnown('kl<1', { beta: 0.1 });
+  assertKnown('cispo_clip_ratio<0.5', { loss_type: 'cispo' });
+  assertKnown('vespo/phi_seq_mean>0.5', { loss_type: 'vespo' });
+  assertKnown('entropy_coef<0.1', { use_adaptive_entropy: true });
+  assertKnown('policy_loss<1', { entropy_coef: 0.1 });
+  assertKnown('top_entropy>0.1', { top_entropy_quantile: 0.2 });
+  for (const text of ['cispo_clip_ratio<0.5', 'entropy_coef<0.1', 'top_entropy>0.1']) {
+    assert.throws(() => assertKnown(text), { code: 'METRIC_UNKNOWN' }, text);
+  }
   assert.throws(() => assertKnown('kl<1'), { code: 'METRIC_UNKNOWN', hint: /log_kl/, path: 'require' });
   assert.throws(() => assertKnown('rewards/numeric_mach/mean>0'), { hint: /rewards\/numeric_match\/mean/ });
   assert.throws(() => assertKnown('final_sucess_rate>0'), {

@@ -1,8 +1,8 @@
 // The entropy coefficient from step to step. That it moves as TRL's does is compared in conformance/conformance.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EntropyControl, hasEntropyBonus } from './entropy-control.ts';
-import { defaultLossSettings } from './loss-settings.ts';
+import { EntropyControl } from './entropy-control.ts';
+import { defaultLossSettings, hasEntropyBonus } from './loss-settings.ts';
 
 const adaptive = { ...defaultLossSettings, use_adaptive_entropy: true, entropy_coef_delta: 0.25 };
 

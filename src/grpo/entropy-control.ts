@@ -50,8 +50,3 @@ export class EntropyControl {
     this.state = { coefficient, entropy };
   }
 }
-
-/** Whether the loss has an entropy bonus; an adaptive one is part of the loss even while its coefficient is 0. */
-export function hasEntropyBonus({ entropy_coef, use_adaptive_entropy }: EntropyBonusSettings): boolean {
-  return entropy_coef !== 0 || use_adaptive_entropy;
-}

@@ -62,6 +62,14 @@ export function usesReference({ beta, log_kl }: Pick<LossSettings, 'beta' | 'log
   return beta !== 0 || log_kl;
 }
 
+/** Whether the loss has an entropy bonus; an adaptive one is part of the loss even while its coefficient is 0. */
+export function hasEntropyBonus({
+  entropy_coef,
+  use_adaptive_entropy,
+}: Pick<EntropyBonusSettings, 'entropy_coef' | 'use_adaptive_entropy'>): boolean {
+  return entropy_coef !== 0 || use_adaptive_entropy;
+}
+
 /** Whether a loss compares the trainer's log-probabilities with the sampler's. */
 export function usesSamplerLogprobs(settings: LossSettings): boolean {
   return Boolean(settings.sampling_correction) || settings.off_policy_mask_threshold !== null;
@@ -95,6 +103,23 @@ export const defaultLossSettings: LossSettings = {
   entropy_coef_delta: 0.005,
   entropy_target: 0.2,
 };
+
+/** The metrics that a surrogate has instead of `clip_ratio/…`. */
+const surrogateMetrics: Readonly<Partial<Record<LossType, readonly string[]>>> = {
+  cispo: ['cispo_clip_ratio'],
+  vespo: ['vespo/phi_seq_mean'],
+};
+
+/** The metrics of steps that depend on the loss, but for `kl`, `clip_ratio/…` and `sampling/…`. */
+export function lossMetricNames(
+  settings: Pick<LossSettings, 'loss_type' | 'entropy_coef' | 'use_adaptive_entropy' | 'top_entropy_quantile'>,
+): string[] {
+  return [
+    ...(surrogateMetrics[settings.loss_type] ?? []),
+    ...(hasEntropyBonus(settings) ? ['policy_loss', 'entropy_coef'] : []),
+    ...(settings.top_entropy_quantile < 1 ? ['top_entropy'] : []),
+  ];
+}
 
 const clipped: readonly LossType[] = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'luspo'];
 

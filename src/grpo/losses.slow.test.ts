@@ -20,14 +20,13 @@ import { interpret } from '../tensor/interpret.ts';
 import { input } from '../tensor/ops.ts';
 import { value } from '../tensor/value.ts';
 import { foldMetrics } from './loss-metrics.ts';
-import { defaultLossSettings, type LossSettings, type LossType } from './loss-settings.ts';
+import { defaultLossSettings, type LossSettings, lossMetricNames, lossTypes } from './loss-settings.ts';
 import { grpoLoss } from './losses.ts';
 
 const batches = readVectors<Record<string, VectorBatch>>('batches');
 const vectors = readVectors<LossVector[]>('losses');
 const oneGroup = sequencesOf(batches['one group']!);
 
-const lossTypes: readonly LossType[] = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'cispo', 'sapo', 'vespo', 'luspo'];
 const correction = { mode: 'token_truncate', clip_max: 1.4, clip_min: 0.7 } as const;
 
 /** Each loss with everything that it can be combined with, and its plain form. */
@@ -318,4 +317,17 @@ test('a KL divergence without a reference is an error, and so is a missing cap',
   };
   assert.throws(() => grpoLoss(inputs, { ...defaultLossSettings, beta: 0.1 }), /referenceLogprobs/);
   assert.throws(() => grpoLoss(inputs, { ...defaultLossSettings, loss_type: 'cispo' }), /epsilon_high/);
+});
+
+test('a run may have goals for the metrics of every loss', () => {
+  const sequences = randomSequences([3, 2], 5);
+  const everywhere = /^(kl|entropy|clip_ratio\/.*|sampling\/.*)$/;
+  // The backend adds these.
+  const elsewhere = ['entropy_coef', 'top_entropy'];
+  for (const variant of variants) {
+    const settings = { ...defaultLossSettings, ...variant };
+    const measured = Object.keys(evaluate(sequences, variant).metrics).filter((name) => !everywhere.test(name));
+    const known = lossMetricNames(settings).filter((name) => !elsewhere.includes(name));
+    assert.deepEqual(measured.sort(), known.sort(), JSON.stringify(variant));
+  }
 });

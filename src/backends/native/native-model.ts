@@ -1,8 +1,8 @@
 // The native engine as a `Model`: ONNX Runtime samples from the weights in this process and trains them.
 import { streamSeed } from '../../common/random.ts';
 import { GradusError } from '../../errors.ts';
-import { EntropyControl, hasEntropyBonus } from '../../grpo/entropy-control.ts';
-import { defaultLossSettings } from '../../grpo/loss-settings.ts';
+import { EntropyControl } from '../../grpo/entropy-control.ts';
+import { defaultLossSettings, hasEntropyBonus } from '../../grpo/loss-settings.ts';
 import { NotFiniteError } from '../../loop/not-finite.ts';
 import { assertSequences } from '../../loop/protocol-checks.ts';
 import type { Architecture } from '../../models/families.ts';

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { assertAgrees, assertNear } from '../../../test/assert-close.ts';
 import { readVectors } from '../../conformance/conformance.ts';
 import { type LossVector, sequencesOf, settingsOf, type VectorBatch } from '../../conformance/loss-vectors.ts';
-import { hasEntropyBonus } from '../../grpo/entropy-control.ts';
+import { hasEntropyBonus } from '../../grpo/loss-settings.ts';
 import type { TrainingSequence } from '../../training-model.ts';
 import { supervisedGradients, tokenGradients } from './token-gradients.ts';
 import { type LossReduction, learningData } from './training-data.ts';

@@ -1,6 +1,5 @@
 // Training objectives as graph outputs: the loss, its metrics, and the gradients of the trained parameters.
-import { hasEntropyBonus } from '../../../grpo/entropy-control.ts';
-import { usesReference, usesSamplerLogprobs } from '../../../grpo/loss-settings.ts';
+import { hasEntropyBonus, usesReference, usesSamplerLogprobs } from '../../../grpo/loss-settings.ts';
 import { grpoLoss } from '../../../grpo/losses.ts';
 import type { LossOptions } from '../../../grpo/surrogates.ts';
 import type { Architecture } from '../../../models/families.ts';
