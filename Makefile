@@ -4,7 +4,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export ONNXRUNTIME_NODE_INSTALL := skip
 run := npm run --silent
 
-.PHONY: setup demo package up down notebooks test-platforms test test-engines test-tinker test-verifiers test-verl test-processes check build bench repro resume-matrix readme summary fuzz
+.PHONY: setup setup-engines demo package up down notebooks test-platforms test test-engines test-tinker test-verifiers test-verl test-processes check build bench repro resume-matrix readme summary fuzz
 
 setup: node_modules/.package-lock.json
 
@@ -31,8 +31,8 @@ notebooks:
 test: setup
 	$(run) test:all
 
-# *.engine.test.ts, which compare with PyTorch, transformers and PEFT in python/.venv, with verl, and with llama.cpp; the notebooks, too.
-test-engines: setup
+# What test-engines needs besides: environments of Python and other programs, mostly downloads. Running it again costs a moment.
+setup-engines: setup
 	python/setup.sh
 	python/verl-setup.sh
 	python/unsloth-setup.sh
@@ -43,6 +43,9 @@ test-engines: setup
 	-scripts/software-vulkan.sh
 	-node scripts/fetch-llama-cpp.ts
 	-node scripts/fetch-chromium.ts
+
+# *.engine.test.ts, which compare with PyTorch, transformers and PEFT in python/.venv, with verl, and with llama.cpp; the notebooks, too.
+test-engines: setup-engines
 	-scripts/fetch-mastra.sh
 	$(run) test:engines
 

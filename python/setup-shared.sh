@@ -6,6 +6,8 @@
 #   finish                        remembers that the folder is done
 export UV_PYTHON_DOWNLOADS=never UV_PYTHON_PREFERENCE=only-system
 unset VIRTUAL_ENV
+# What a set-up imports stays compiled, also where Python is told to write no bytecode: it would compile it at each start, for longer than it loads it.
+unset PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX
 uv_version=0.13.8
 mkdir -p ../.cache
 cache=$(realpath ../.cache)

@@ -8,5 +8,5 @@ begin python .venv pyproject.toml uv.lock cuda_stubs.py
 need_uv
 UV_PROJECT_ENVIRONMENT=.venv "$uv" sync --frozen --quiet --python "$python"
 .venv/bin/python cuda_stubs.py .venv/lib/python3.11/site-packages
-.venv/bin/python -c 'import torch, transformers, peft; assert not torch.cuda.is_available(); print("python: torch", torch.__version__, "transformers", transformers.__version__, "peft", peft.__version__)'
+.venv/bin/python -c 'import torch, transformers, peft; from trl import GRPOTrainer; assert not torch.cuda.is_available(); print("python: torch", torch.__version__, "transformers", transformers.__version__, "peft", peft.__version__)'
 finish

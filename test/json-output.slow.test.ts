@@ -12,6 +12,7 @@ import type { ListedCommand } from '../src/cli/command-list.ts';
 import { loadSchemas } from '../src/cli/command-table.ts';
 import { main } from '../src/cli/main.ts';
 import { kindOf } from '../src/errors.ts';
+import { kernelLibrary } from '../src/runtime/kernels.ts';
 import { onlyObject } from './gradus.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { tinyConfig } from './tiny-model.ts';
@@ -20,6 +21,7 @@ const schemas = await loadSchemas();
 
 const folder = temporaryFolder('json');
 process.chdir(folder);
+kernelLibrary(); // in the user's cache, where it has been compiled
 // The person running the tests may have credentials.
 process.env.HOME = temporaryFolder('json-home');
 // Whether uv is here must not matter.

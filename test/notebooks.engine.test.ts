@@ -15,6 +15,7 @@ const root = join(import.meta.dirname, '..');
 const folder = temporaryFolder('notebooks');
 const [toy, slow] = [join(folder, 'runs', 'toy'), join(folder, 'runs', 'slow')] as const;
 const run = promisify(execFile);
+process.env.PYTHONDONTWRITEBYTECODE = ''; // each start would compile marimo and MLflow anew
 
 interface Point {
   readonly run: string;

@@ -7,7 +7,4 @@ export const oraclePython = join(import.meta.dirname, '..', 'python', '.venv', '
 export function useOraclePython(): void {
   process.env.GRADUS_TRL_PYTHON = oraclePython;
   process.env.OMP_NUM_THREADS ??= '1'; // tests run side by side
-  // Compiling the libraries is most of the time that a worker takes to start: it is done once.
-  delete process.env.PYTHONDONTWRITEBYTECODE;
-  process.env.PYTHONPYCACHEPREFIX ??= join(import.meta.dirname, '..', '.cache', 'bytecode');
 }

@@ -9,12 +9,14 @@ import { stringify } from 'yaml';
 import { startHubServer } from '../../test/hub-server.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { GradusError } from '../errors.ts';
+import { kernelLibrary } from '../runtime/kernels.ts';
 import { type DoctorOptions, doctor } from './doctor.ts';
 import { type CheckId, hardwareFinding } from './machine-checks.ts';
 import type { DoctorResult } from './result-schema.ts';
 
 const folder = temporaryFolder('doctor');
 const { PATH: path } = process.env;
+kernelLibrary(); // in the user's cache, where it has been compiled
 // Whoever runs the tests may have credentials.
 process.env.HOME = folder;
 beforeEach(() => {

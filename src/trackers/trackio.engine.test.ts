@@ -18,7 +18,7 @@ interface TrackioRun extends Tracked {
 
 const folder = temporaryFolder('trackio');
 const storage = { TRACKIO_DIR: join(folder, 'storage'), TRACKIO_PROJECT: 'tests' };
-Object.assign(process.env, storage, { PATH: uvxEnvironment.PATH, UV_PYTHON_DOWNLOADS: 'never' });
+Object.assign(process.env, uvxEnvironment, storage);
 for (const name of ['TRACKIO_SPACE_ID', 'TRACKIO_SERVER_URL']) delete process.env[name];
 const read = (id: string) => askOracle<TrackioRun>('trackio==0.43.0', 'read_trackio.py', [id], storage);
 const spelt = (name: string) => (name.startsWith('eval/') ? name : `train/${name}`);

@@ -21,7 +21,7 @@ interface WandbRun extends Tracked {
 
 const folder = temporaryFolder('wandb');
 const withoutAccount = { WANDB_API_KEY: undefined, WANDB_MODE: undefined, NETRC: join(folder, 'netrc') };
-Object.assign(process.env, { PATH: uvxEnvironment.PATH, UV_PYTHON_DOWNLOADS: 'never', WANDB_MODE: 'offline' });
+Object.assign(process.env, uvxEnvironment, { WANDB_MODE: 'offline' });
 
 function read({ url, id }: TrackedPlace): Promise<WandbRun> {
   return askOracle<WandbRun>('wandb==0.31.0', 'read_wandb.py', [dirname(url), id!]);
