@@ -17,6 +17,8 @@ const EXAMPLES = `Examples:
 
 const folder = ['docs', 'agent'];
 
+export const reading = ['agent-docs'];
+
 export function makeCommand(cli: Cli): Command {
   return new Command('agent-docs')
     .description('read guides: first run, rewards, environments, diagnosing, checklists, hyper-parameters, stages, …')

@@ -32,6 +32,8 @@ async function configJsonSchema(): Promise<object> {
   return { title: 'Gradus configuration', ...schema, properties: { ...properties, taskset }, allOf };
 }
 
+export const reading = ['config-schema'];
+
 export function makeCommand(cli: Cli): Command {
   return new Command('config-schema')
     .description('print the JSON Schema of configurations: every key with its type, default and meaning')

@@ -11,6 +11,8 @@ const EXAMPLES = `Examples:
   gradus conformance --json
 `;
 
+export const reading = ['conformance'];
+
 export function makeCommand(cli: Cli): Command {
   return new Command('conformance')
     .description("recompute every loss and advantage on this machine and compare them with TRL's numbers")

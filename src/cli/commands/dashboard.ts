@@ -17,6 +17,8 @@ interface DashboardFlags {
   readonly port: number;
 }
 
+export const serving = ['dashboard'];
+
 export function makeCommand(cli: Cli): Command {
   return new Command('dashboard')
     .description('show runs on a web page that follows them while they train, until it is stopped; it only reads')

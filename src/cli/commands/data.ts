@@ -13,6 +13,8 @@ const EXAMPLES = `Examples:
   gradus data check grpo.yaml --set prompt_column=problem --json
 `;
 
+export const reading = ['data check'];
+
 export function makeCommand(cli: Cli): Command {
   const data = new Command('data').description('check the data of a configuration');
   data

@@ -49,6 +49,10 @@ interface CheckFlags extends EnvironmentFlags {
 
 type ServeFlags = EnvironmentFlags & ServeEnvironmentOptions;
 
+export const serving = ['env serve'];
+
+export const reading = ['env check'];
+
 export function makeCommand(cli: Cli): Command {
   const env = new Command('env').description('work with environments: multi-turn tasks');
   withEnvironment(env.command('check'))

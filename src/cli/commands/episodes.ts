@@ -19,6 +19,8 @@ log-probabilities. Many are played at once. It ends when its stdin ends, and can
 the episode that it names; one that names none, or begins an episode that is being played, ends all of them.
 `;
 
+export const serving = ['episodes serve'];
+
 export function makeCommand(cli: Cli): Command {
   const episodes = new Command('episodes').description('play episodes for trainers that have the model');
   episodes

@@ -12,6 +12,8 @@ const EXAMPLES = `Examples:
   gradus gpu-train grpo.yaml --json
 `;
 
+export const reading = ['gpu-train'];
+
 export function makeCommand(cli: Cli): Command {
   return new Command('gpu-train')
     .description('show where a configuration could be trained on a GPU, what is missing, and the cost; spends nothing')

@@ -15,6 +15,8 @@ const EXAMPLES = `Examples:
   gradus help exit-codes
 `;
 
+export const reading = ['help'];
+
 export function makeCommand(cli: Cli): Command {
   const command = new Command('help')
     .description('show help on a command, or on exit-codes')

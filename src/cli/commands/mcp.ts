@@ -18,6 +18,8 @@ interface McpFlags {
   readonly list?: boolean;
 }
 
+export const serving = ['mcp'];
+
 export function makeCommand(cli: Cli, all: AllCommands): Command {
   return new Command('mcp')
     .description('serve the commands as tools, and run directories as resources, to an MCP client over stdio')
@@ -30,7 +32,7 @@ export function makeCommand(cli: Cli, all: AllCommands): Command {
 
 async function runServer({ output, stdin }: Cli, { folder, list }: McpFlags, all: AllCommands) {
   const { commandTools } = await import('../mcp/tools.ts');
-  const tools = commandTools(await all.program(), await all.schemas(), all.kinds);
+  const tools = commandTools(await all.program(), await all.schemas(), await all.kinds());
   if (list) {
     const listed = tools.map(({ tool }) => ({ name: tool.name, description: tool.description! }));
     const result = { ok: true, schema: 'mcp.result/1', command: 'mcp', tools: listed };

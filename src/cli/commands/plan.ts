@@ -20,6 +20,8 @@ interface PlanFlags {
   readonly set: readonly string[];
 }
 
+export const reading = ['plan'];
+
 export function makeCommand(cli: Cli): Command {
   return new Command('plan')
     .description(

@@ -22,6 +22,8 @@ const EXAMPLES = `Examples:
 Training does the same before its first step; --no-preflight leaves it out.
 `;
 
+export const reading = ['preflight'];
+
 export function makeCommand(cli: Cli): Command {
   return new Command('preflight')
     .description('sample a few completions and check for anything that would prevent learning')

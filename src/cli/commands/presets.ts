@@ -15,6 +15,8 @@ const EXAMPLES = `Examples:
   gradus train grpo.yaml --set preset=dapo
 `;
 
+export const reading = ['presets'];
+
 export function makeCommand(cli: Cli): Command {
   return new Command('presets')
     .description('list presets, settings from papers or for a purpose: values, sources, when to use them')

@@ -25,6 +25,8 @@ interface ReplayFlags {
   readonly steps?: number;
 }
 
+export const reading = ['replay'];
+
 export function makeCommand(cli: Cli): Command {
   return new Command('replay')
     .description(

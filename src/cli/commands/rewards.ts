@@ -39,6 +39,10 @@ interface TestFlags {
   readonly opening?: string;
 }
 
+export const serving = ['rewards serve'];
+
+export const reading = ['rewards list', 'rewards test'];
+
 export function makeCommand(cli: Cli): Command {
   const rewards = new Command('rewards').description(
     'list the built-in rewards, test a reward, or score completions of other programs',

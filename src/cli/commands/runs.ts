@@ -1,11 +1,11 @@
 // gradus runs: the group of commands about run directories and runs in the background.
 import { Command } from 'commander';
-import type { Cli } from '../cli.ts';
+import type { AllCommands, Cli, CommandModule } from '../cli.ts';
 import type { SchemaTools } from '../schemas.ts';
 import * as best from './runs/best.ts';
 import * as compare from './runs/compare.ts';
 import * as diagnose from './runs/diagnose.ts';
-import * as labels from './runs/labels.ts';
+import { noting, tagging } from './runs/labels.ts';
 import * as list from './runs/list.ts';
 import * as rm from './runs/rm.ts';
 import * as show from './runs/show.ts';
@@ -14,13 +14,27 @@ import * as stop from './runs/stop.ts';
 import * as tail from './runs/tail.ts';
 import * as wait from './runs/wait.ts';
 
-const modules = [best, compare, diagnose, labels, list, rm, show, snapshot, stop, tail, wait];
+/** In the order of the help. */
+const modules: readonly CommandModule[] = [
+  list,
+  show,
+  diagnose,
+  compare,
+  best,
+  tagging,
+  noting,
+  rm,
+  wait,
+  tail,
+  stop,
+  snapshot,
+];
 
-export function makeCommand(cli: Cli): Command {
+export const reading = modules.flatMap(({ reading = [] }) => reading);
+
+export function makeCommand(cli: Cli, all: AllCommands): Command {
   const runs = new Command('runs').description('list, inspect, compare, tag, follow, stop and remove runs');
-  const before = [list, show, diagnose, compare, best].map(({ makeCommand }) => makeCommand);
-  const behind = [rm, wait, tail, stop, snapshot].map(({ makeCommand }) => makeCommand);
-  for (const make of [...before, labels.tagCommand, labels.noteCommand, ...behind]) runs.addCommand(make(cli));
+  for (const module of modules) runs.addCommand(module.makeCommand(cli, all));
   return runs;
 }
 

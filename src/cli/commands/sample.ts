@@ -26,6 +26,8 @@ const EXAMPLES = `Examples:
 
 type SampleFlags = Omit<SampleOptions, 'signal'>;
 
+export const reading = ['sample'];
+
 export function makeCommand(cli: Cli): Command {
   return new Command('sample')
     .description('sample completions of held-out problems, with their rewards, or of your own prompt')

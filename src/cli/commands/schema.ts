@@ -13,6 +13,8 @@ const EXAMPLES = `Examples:
   gradus schema train.result.brief/2   what --brief prints instead
 `;
 
+export const reading = ['schema'];
+
 export function makeCommand(cli: Cli, all: AllCommands): Command {
   return new Command('schema')
     .description('print the JSON Schema of a command’s output with --json')

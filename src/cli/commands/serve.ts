@@ -30,6 +30,8 @@ interface ServeFlags extends Pick<ServeOptions, 'checkpoint' | 'host' | 'port' |
   readonly maxModels?: number;
 }
 
+export const serving = ['serve'];
+
 export function makeCommand(cli: Cli): Command {
   return new Command('serve')
     .description(

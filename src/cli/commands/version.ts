@@ -9,6 +9,8 @@ const EXAMPLES = `Examples:
   gradus version --json
 `;
 
+export const reading = ['version'];
+
 export function makeCommand(cli: Cli): Command {
   return new Command('version')
     .description('print the versions of gradus, Node and ONNX Runtime')

@@ -5,18 +5,14 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Operation, OptionName } from '../../common/words.ts';
 import type { Cli } from '../cli.ts';
-import { commands, loadSchemas, makeCommands } from '../command-table.ts';
+import { loadKinds, loadSchemas, makeCommands } from '../command-table.ts';
 import { resultInToolTerms, textInToolTerms } from './tool-terms.ts';
 import { toolWords } from './tool-words.ts';
 import { commandTools } from './tools.ts';
 
-const rows = Object.values(commands);
 /** Nothing is run here. */
 const cli = { action: () => async () => {} } as unknown as Cli;
-const tools = commandTools(await makeCommands(cli), await loadSchemas(), {
-  serving: new Set(rows.flatMap(({ serving = [] }) => serving)),
-  reading: new Set(rows.flatMap(({ reading = [] }) => reading)),
-});
+const tools = commandTools(await makeCommands(cli), await loadSchemas(), await loadKinds());
 const inputsOf = (name: string) =>
   tools.find(({ tool }) => tool.name === name)?.tool.inputSchema.properties as Record<string, object> | undefined;
 

@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import type { z } from 'zod';
 import { isObject } from '../../errors.ts';
 import { briefName } from '../brief/briefs.ts';
+import type { CommandKinds } from '../cli.ts';
 import { jsonSchemaOf } from '../schemas.ts';
 import { commandLine, type InputSchema, inputOf, inputSchema, type ToolInput, toolName } from './inputs.ts';
 import { type NamedTool, textInToolTerms } from './tool-terms.ts';
@@ -16,14 +17,6 @@ export interface CommandTool extends NamedTool {
   readonly whole: Tool;
   /** The command line for an input, without the program's name. Throws `OPTION_INVALID`. */
   readonly line: (input: ToolInput) => string[];
-}
-
-/** The whole names of commands that differ from the others. */
-export interface CommandKinds {
-  /** They run until they are stopped. */
-  readonly serving: ReadonlySet<string>;
-  /** They change no files but caches. */
-  readonly reading: ReadonlySet<string>;
 }
 
 /** A command that prints no object of its own, or runs until it is stopped, is not a tool. */

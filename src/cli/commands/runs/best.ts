@@ -20,6 +20,8 @@ interface BestFlags {
   readonly least?: boolean;
 }
 
+export const reading = ['runs best'];
+
 export function makeCommand(cli: Cli): Command {
   return new Command('best')
     .description('rank runs by their best value of a metric, with its step and checkpoint')

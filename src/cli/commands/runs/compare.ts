@@ -15,6 +15,8 @@ const EXAMPLES = `Examples:
   gradus runs compare small large larger --json  each of the others against the first
 `;
 
+export const reading = ['runs compare'];
+
 export function makeCommand(cli: Cli): Command {
   return new Command('compare')
     .description('compare metrics, configurations and held-out accuracy of runs with those of the first')

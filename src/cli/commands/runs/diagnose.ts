@@ -14,6 +14,8 @@ const EXAMPLES = `Examples:
   gradus runs diagnose small --json            exit 2 if an alert of level error holds
 `;
 
+export const reading = ['runs diagnose'];
+
 export function makeCommand(cli: Cli): Command {
   return new Command('diagnose')
     .description('report problems of a run and what to change; see gradus agent-docs diagnosing')

@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { GradusError } from '../../../errors.ts';
 import type { Labels } from '../../../runs/labels.ts';
 import { collect } from '../../arguments.ts';
-import type { Cli } from '../../cli.ts';
+import type { Cli, CommandModule } from '../../cli.ts';
 import type { SchemaTools } from '../../schemas.ts';
 import { runArgument } from './run-argument.ts';
 
@@ -19,7 +19,7 @@ const NOTE_EXAMPLES = `Examples:
   gradus runs note small ""                    removes it
 `;
 
-export function tagCommand(cli: Cli): Command {
+function tagCommand(cli: Cli): Command {
   return new Command('tag')
     .description('add tags to a run, by which lists are filtered, or remove them')
     .argument(...runArgument)
@@ -30,7 +30,7 @@ export function tagCommand(cli: Cli): Command {
     .action(cli.action((run: string, tags: string[], { remove }: { remove: string[] }) => tag(cli, run, tags, remove)));
 }
 
-export function noteCommand(cli: Cli): Command {
+function noteCommand(cli: Cli): Command {
   return new Command('note')
     .description('write a note about a run, which replaces an earlier one; an empty text removes it')
     .argument(...runArgument)
@@ -69,12 +69,21 @@ function told({ output }: Cli, verb: 'tag' | 'note', dir: string, labels: Labels
   return undefined;
 }
 
-/** The schemas of what it prints under --json. */
-export async function prints({ result, z }: SchemaTools) {
+export const tagging: CommandModule = {
+  makeCommand: tagCommand,
+  prints: async ({ result, z }) => [
+    result('runs.tag.result/1', 'runs tag', 'The tags of a run, and its note.', await printedShape(z)),
+  ],
+};
+
+export const noting: CommandModule = {
+  makeCommand: noteCommand,
+  prints: async ({ result, z }) => [
+    result('runs.note.result/1', 'runs note', 'The note of a run, and its tags.', await printedShape(z)),
+  ],
+};
+
+async function printedShape(z: SchemaTools['z']) {
   const { labels } = await import('../../../runs/labels.ts');
-  const shape = { dir: z.string(), ...labels.shape };
-  return [
-    result('runs.tag.result/1', 'runs tag', 'The tags of a run, and its note.', shape),
-    result('runs.note.result/1', 'runs note', 'The note of a run, and its tags.', shape),
-  ];
+  return { dir: z.string(), ...labels.shape };
 }

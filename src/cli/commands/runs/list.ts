@@ -23,6 +23,8 @@ interface ListFlags {
   readonly metric?: string;
 }
 
+export const reading = ['runs list'];
+
 export function makeCommand(cli: Cli): Command {
   return new Command('list')
     .description('list runs, latest first: status, best and last held-out value, rewards, time, tokens, tags, alerts')

@@ -19,6 +19,8 @@ const EXAMPLES = `Examples:
   gradus runs show small --card > card.md      data, rewards, configuration, results, in Markdown
 `;
 
+export const reading = ['runs show'];
+
 export function makeCommand(cli: Cli): Command {
   return new Command('show')
     .description('show the state of a run: status, rewards, evaluations, verdict, alerts')

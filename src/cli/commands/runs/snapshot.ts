@@ -23,6 +23,8 @@ interface SnapshotFlags {
   readonly groups: number;
 }
 
+export const reading = ['runs snapshot'];
+
 export function makeCommand(cli: Cli): Command {
   return new Command('snapshot')
     .description(

@@ -29,6 +29,8 @@ interface TailFlags {
   readonly timeout?: number;
 }
 
+export const reading = ['runs tail'];
+
 export function makeCommand(cli: Cli): Command {
   return new Command('tail')
     .description('show the latest steps, evaluations and alerts of a run')

@@ -28,6 +28,8 @@ interface WaitFlags {
   readonly eval?: number | true;
 }
 
+export const reading = ['runs wait'];
+
 export function makeCommand(cli: Cli): Command {
   return new Command('wait')
     .description(
