@@ -2,13 +2,13 @@
 import { backendOf } from '../backends/backends.ts';
 import { milliseconds } from '../config/durations.ts';
 import type { Config } from '../config/schema.ts';
-import { type LengthDistribution, promptLengths } from '../data/length-distribution.ts';
+import { promptLengths } from '../data/length-distribution.ts';
 import type { Problems } from '../data/problems.ts';
 import { openings } from '../loop/openings.ts';
 import type { Example } from '../rl.ts';
 import { openTask } from '../setup/task.ts';
 import { goldEpisodes } from './check-environment.ts';
-import type { Check } from './checks.ts';
+import type { DataCheck } from './data-check-schema.ts';
 import {
   duplicatePromptsCheck,
   goldAnswersCheck,
@@ -22,13 +22,6 @@ import {
 import { firstRewardCheck } from './first-reward.ts';
 import { scoreGoldAnswers } from './gold-answers.ts';
 import { openedPromptsCheck } from './opened-prompts.ts';
-
-export interface DataCheck {
-  readonly checks: readonly Check[];
-  readonly problems: { readonly train: number; readonly eval: number };
-  /** Lengths in tokens, with the chat template applied; absent if prompts have no tokens, as with backend builtin. */
-  readonly prompt_lengths?: LengthDistribution;
-}
 
 /** The maximum number of answers that are scored. Fewer are scored if a reward may be slow, such as one that runs code or is the user's. */
 const SCORED_ANSWERS = 5000;

@@ -1,7 +1,7 @@
 // gradus data: checks the data of a configuration before a model is run.
 
 import { Command } from 'commander';
-import type { DataCheck } from '../../checks/check-data.ts';
+import type { DataCheck } from '../../checks/data-check-schema.ts';
 import { counted } from '../../common/counted.ts';
 import { collect } from '../arguments.ts';
 import { checkLines, checkOutcome } from '../check-lines.ts';
@@ -54,19 +54,14 @@ function summary({ checks, problems, prompt_lengths: lengths }: DataCheck): stri
 }
 
 /** The schemas of what it prints under --json. */
-export async function prints({ outcome, z }: SchemaTools) {
-  const { check } = await import('../../checks/checks.ts');
-  const { lengthDistribution } = await import('../../data/length-distribution.ts');
+export async function prints({ outcome }: SchemaTools) {
+  const { dataCheck } = await import('../../checks/data-check-schema.ts');
   return [
     outcome(
       'data.check.result/1',
       'data check',
       'The data of a configuration, checked without a model; not ok if a check of level error is not.',
-      {
-        checks: z.array(check),
-        problems: z.strictObject({ train: z.int(), eval: z.int() }),
-        prompt_lengths: lengthDistribution.exactOptional().describe('in tokens, with the chat template applied'),
-      },
+      dataCheck.shape,
     ),
   ];
 }

@@ -3,7 +3,6 @@
 import { Command } from 'commander';
 import type { z } from 'zod';
 import type { RewardTest } from '../../user-code/rewards/reward-test-schema.ts';
-import type { RewardAnswer } from '../../user-code/rewards/serve-rewards.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
 import { inputLines } from '../input-lines.ts';
@@ -145,6 +144,7 @@ function testSummary({ scores, errors, as_messages, agreement }: RewardTest): st
 
 /** The schemas of what it prints under --json. */
 export async function prints({ outcome, result, z }: SchemaTools) {
+  const { rewardAnswer } = await import('../../user-code/rewards/reward-answer-schema.ts');
   const { rewardTest } = await import('../../user-code/rewards/reward-test-schema.ts');
   return [
     result('rewards.list.result/1', 'rewards list', 'The built-in rewards.', {
@@ -164,21 +164,9 @@ export async function prints({ outcome, result, z }: SchemaTools) {
         rewards: z.array(z.string()).describe('their names; the first decides what is correct'),
       },
     ),
-    z
-      .strictObject({
-        schema: z.literal('rewards.score/1'),
-        id: z.union([z.int(), z.string()]).describe('that of the question'),
-        score: z.number().nullable().describe('the weighted sum; null if no reward applies or one failed'),
-        correct: z
-          .number()
-          .nullable()
-          .describe('1 if the first reward gives at least 1, else 0; null if it gives nothing'),
-        rewards: z.record(z.string(), z.number().nullable()),
-        errors: z.record(z.string(), z.string()).exactOptional().describe('why rewards failed, by their names'),
-      })
-      .describe(
-        'One line of gradus rewards serve: the answer to a line such as {"id": 1, "row": {"answer": "4"}, "completion": "so it is 4", "completion_ids": [1, 2]}.',
-      ) satisfies z.ZodType<RewardAnswer>,
+    rewardAnswer.describe(
+      'One line of gradus rewards serve: the answer to a line such as {"id": 1, "row": {"answer": "4"}, "completion": "so it is 4", "completion_ids": [1, 2]}.',
+    ),
     outcome(
       'rewards.test.result/1',
       'rewards test',

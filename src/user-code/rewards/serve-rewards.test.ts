@@ -8,7 +8,8 @@ import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { loadSchemas } from '../../cli/command-table.ts';
 import { main } from '../../cli/main.ts';
 import { loadConfigObject } from '../../config/load.ts';
-import { answerLines, type RewardAnswer, serveRewards } from './serve-rewards.ts';
+import type { RewardAnswer } from './reward-answer-schema.ts';
+import { answerLines, serveRewards } from './serve-rewards.ts';
 
 const schemas = await loadSchemas();
 

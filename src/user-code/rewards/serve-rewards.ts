@@ -11,6 +11,7 @@ import { weightedRewards } from '../../rewards/weighted-rewards.ts';
 import { correctness } from '../../rl.ts';
 import { givenCompletion } from './given-completion.ts';
 import { openRewards } from './open-rewards.ts';
+import type { RewardAnswer } from './reward-answer-schema.ts';
 
 const question = z.strictObject({
   id: z.union([z.int(), z.string()]),
@@ -24,18 +25,6 @@ const question = z.strictObject({
 });
 
 export type RewardQuestion = z.output<typeof question>;
-
-export interface RewardAnswer {
-  readonly schema: 'rewards.score/1';
-  readonly id: number | string;
-  /** The weighted sum; null if no reward applies or one failed. */
-  readonly score: number | null;
-  /** 1 if the first reward gives at least 1, else 0; null if it gives nothing. */
-  readonly correct: number | null;
-  readonly rewards: Readonly<Record<string, number | null>>;
-  /** Why rewards failed, by their names; absent if none did. */
-  readonly errors?: Readonly<Record<string, string>>;
-}
 
 export interface RewardServer {
   /** Scores in the order of the configuration; the first decides what is correct. */
