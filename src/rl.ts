@@ -1,4 +1,4 @@
-// The types of reinforcement learning: environments, trajectories, rewards and groups. They know no chat templates and no tensors.
+// The types of reinforcement learning: environments, trajectories, rewards and groups; then functions of them. They know no chat templates and no tensors.
 import { GradusError } from './errors.ts';
 import type { Message, ToolSpec } from './message.ts';
 
@@ -83,38 +83,6 @@ export interface TurnTokens {
   readonly logprobs: readonly number[];
 }
 
-/** Whether a prompt begins with what a turn had read and written. */
-export function goesOn(prompt: readonly number[], { promptIds, completionIds }: TurnTokens): boolean {
-  const read = promptIds.length;
-  return (
-    prompt.length >= read + completionIds.length &&
-    promptIds.every((id, i) => prompt[i] === id) &&
-    completionIds.every((id, i) => prompt[read + i] === id)
-  );
-}
-
-/** Orders turns by all of their tokens. Unlike the order in time, this is the same in every run. */
-export function compareTokens(a: TurnTokens, b: TurnTokens): number {
-  const [left, right] = [
-    [...a.promptIds, ...a.completionIds],
-    [...b.promptIds, ...b.completionIds],
-  ];
-  const at = left.findIndex((id, i) => id !== right[i]);
-  return at < 0 ? left.length - right.length : left[at]! - (right[at] ?? -1);
-}
-
-/** Checks that the next prompt begins with the tokens of this turn. Throws `RENDERING_CHANGED_PREFIX`. */
-export function assertContinues(tokens: TurnTokens, next: readonly number[]): void {
-  if (goesOn(next, tokens)) return;
-  throw new GradusError(
-    'RENDERING_CHANGED_PREFIX',
-    'a later turn does not begin with the tokens that the model had read and written',
-    {
-      hint: 'append messages to the conversation and pass on the model’s own messages unchanged; use a chat template that keeps them',
-    },
-  );
-}
-
 /** One turn of the policy in an episode: what it read, what it did and the tokens of both. */
 export interface Turn {
   readonly state: State;
@@ -168,24 +136,6 @@ export interface Trajectory {
   readonly result?: unknown;
 }
 
-/** The index of the turn that a turn continues; `null` if it begins a conversation. */
-export function continued(turns: readonly Turn[], index: number): number | null {
-  const { continues = index === 0 ? null : index - 1 } = turns[index]!;
-  return continues;
-}
-
-/** The indices of the turns of a conversation, from its first to the one given. */
-export function pathTo(turns: readonly Turn[], index: number): number[] {
-  const path: number[] = [];
-  for (let at: number | null = index; at !== null; at = continued(turns, at)) path.push(at);
-  return path.reverse();
-}
-
-/** Whether an episode was played to its end: the policy acted, and there was no error, timeout or cancellation. */
-export function wasPlayed({ turns, stopReason }: Trajectory): boolean {
-  return turns.length > 0 && stopReason !== 'error' && stopReason !== 'timeout' && stopReason !== 'cancelled';
-}
-
 /** The reward of one trajectory. */
 export interface Reward {
   /** The weighted sum that training uses; `null` if no part applied or a part failed, which leaves the trajectory out of its group. */
@@ -200,15 +150,6 @@ export interface Reward {
   readonly extra?: Readonly<Record<string, unknown>>;
   /** Metrics that rewards log, to be averaged over a step. */
   readonly metrics?: Readonly<Record<string, number>>;
-}
-
-/**
- * 1 if a completion is correct, else 0; `null` if the decisive reward does not apply or failed.
- * @param decisive the name of that reward
- */
-export function correctness({ parts }: Reward, decisive: string): number | null {
-  const value = parts[decisive] ?? null;
-  return value === null ? null : Number(value >= 1);
 }
 
 /** The trajectories of one example, whose scores are compared with one another. */
@@ -240,6 +181,65 @@ export interface GroupOutcome<E extends Example = Example> extends Group<E> {
   readonly reason: GroupReason;
   /** One advantage for each trajectory; 0 if it is not trained on. */
   readonly advantages: readonly number[];
+}
+
+/** Whether a prompt begins with all tokens of a turn: what the model had read and written. */
+export function continuesFrom(prompt: readonly number[], { promptIds, completionIds }: TurnTokens): boolean {
+  const read = promptIds.length;
+  return (
+    prompt.length >= read + completionIds.length &&
+    promptIds.every((id, i) => prompt[i] === id) &&
+    completionIds.every((id, i) => prompt[read + i] === id)
+  );
+}
+
+/** Orders turns by all of their tokens. Unlike the order in time, this is the same in every run. */
+export function compareTokens(a: TurnTokens, b: TurnTokens): number {
+  const [left, right] = [
+    [...a.promptIds, ...a.completionIds],
+    [...b.promptIds, ...b.completionIds],
+  ];
+  const at = left.findIndex((id, i) => id !== right[i]);
+  return at < 0 ? left.length - right.length : left[at]! - (right[at] ?? -1);
+}
+
+/** Checks that the next prompt begins with the tokens of this turn. Throws `RENDERING_CHANGED_PREFIX`. */
+export function assertContinues(tokens: TurnTokens, next: readonly number[]): void {
+  if (continuesFrom(next, tokens)) return;
+  throw new GradusError(
+    'RENDERING_CHANGED_PREFIX',
+    'a later turn does not begin with the tokens that the model had read and written',
+    {
+      hint: 'append messages to the conversation and pass on the model’s own messages unchanged; use a chat template that keeps them',
+    },
+  );
+}
+
+/** The index of the turn that a turn continues; `null` if it begins a conversation. */
+export function parentOf(turns: readonly Turn[], index: number): number | null {
+  const { continues = index === 0 ? null : index - 1 } = turns[index]!;
+  return continues;
+}
+
+/** The indices of the turns of a conversation, from its first to the one given. */
+export function pathTo(turns: readonly Turn[], index: number): number[] {
+  const path: number[] = [];
+  for (let at: number | null = index; at !== null; at = parentOf(turns, at)) path.push(at);
+  return path.reverse();
+}
+
+/** Whether an episode was played to its end: the policy acted, and there was no error, timeout or cancellation. */
+export function wasPlayed({ turns, stopReason }: Trajectory): boolean {
+  return turns.length > 0 && stopReason !== 'error' && stopReason !== 'timeout' && stopReason !== 'cancelled';
+}
+
+/**
+ * 1 if a completion is correct, else 0; `null` if the decisive reward does not apply or failed.
+ * @param decisive the name of that reward
+ */
+export function correctness({ parts }: Reward, decisive: string): number | null {
+  const value = parts[decisive] ?? null;
+  return value === null ? null : Number(value >= 1);
 }
 
 /** The conversation of an episode after its first prompt: the policy's turns and the answers to them. If there are several, the one with the last turn. */

@@ -1,5 +1,5 @@
 // The metrics of an agent's rollout: its calls, its branches, and how much of what was sampled is trained on.
-import { continued, type Turn } from '../rl.ts';
+import { parentOf, type Turn } from '../rl.ts';
 import type { Rollout } from './rollout.ts';
 
 /**
@@ -9,7 +9,7 @@ import type { Rollout } from './rollout.ts';
  * - `agent/trained_fraction`: sampled tokens that are trained on, of all.
  */
 export function agentMetrics({ counts }: Pick<Rollout, 'counts'>, turns: readonly Turn[]): Record<string, number> {
-  const inner = new Set(turns.map((_, i) => continued(turns, i)));
+  const inner = new Set(turns.map((_, i) => parentOf(turns, i)));
   const lengths = turns.map(({ tokens }) => tokens.completionIds.length);
   const sampled = lengths.reduce((sum, length) => sum + length, 0);
   const trained = turns.reduce((sum, { state }, i) => sum + (state.trained === false ? 0 : lengths[i]!), 0);

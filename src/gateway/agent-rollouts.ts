@@ -76,7 +76,7 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
     try {
       await inOrder(places, this.#atOnce, async ({ example, problem, sample }) => {
         const own = streamSeed(seed, numbers?.[problem] ?? problem, sample);
-        groups[problem]![sample] = await this.#untilPlayed(example, own, { settings, gateway, signal, playing });
+        groups[problem]![sample] = await this.#playWithRetries(example, own, { settings, gateway, signal, playing });
         missing[problem]!--;
         for (; missing[reported] === 0; reported++) onGroup?.(reported, groups[reported]!);
       });
@@ -125,11 +125,11 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
   }
 
   /** Plays an episode, and plays it again with other seeds if it fails and retries are left. */
-  async #untilPlayed(example: E, seed: number, shared: Shared): Promise<Trajectory> {
+  async #playWithRetries(example: E, seed: number, shared: Shared): Promise<Trajectory> {
     const { retries = 0, failFast } = this.#options;
     for (let attempt = 0; ; attempt++) {
       const attempted = attempt === 0 ? seed : streamSeed(seed, 'retry', attempt);
-      const trajectory = await this.#untilKept(example, attempted, shared);
+      const trajectory = await this.#playUntilKept(example, attempted, shared);
       const hasFailed = trajectory.stopReason === 'error' || trajectory.stopReason === 'timeout';
       if (hasFailed && failFast) throw episodeFailed(trajectory.error!);
       const again = hasFailed && attempt < retries && !shared.signal.aborted;
@@ -138,7 +138,7 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
   }
 
   /** Plays an episode, and plays it again from its beginning if its process was lost. */
-  async #untilKept(example: E, seed: number, shared: Shared): Promise<Trajectory> {
+  async #playUntilKept(example: E, seed: number, shared: Shared): Promise<Trajectory> {
     for (let attempt = 0; ; attempt++) {
       const trajectory = await this.#play(example, { seed, attempt }, shared);
       if (trajectory) return trajectory;

@@ -1,7 +1,7 @@
 // The calls of a rollout as a tree: finds where the messages of a call continue from, and keeps the sampled tokens of what they hold.
 import type { Message, ToolSpec } from '../message.ts';
 import type { RenderedPrompt, Renderer } from '../rendering.ts';
-import { type BranchReason, compareTokens, goesOn, type State, type TurnTokens } from '../rl.ts';
+import { type BranchReason, compareTokens, continuesFrom, type State, type TurnTokens } from '../rl.ts';
 import { isAnswer, type SentMessage, sentMessage } from './sent-messages.ts';
 
 /** A call whose answer its client could read. */
@@ -55,7 +55,7 @@ export class CallTree<C extends AnsweredCall> {
     const placed = [...known, ...rest];
     const prompt = this.#render({ messages: placed, ...(tools.length > 0 && { tools }) }, renderer);
     if (!before) return { continues: null, reason: this.#reasonOf(messages), messages: placed, prompt };
-    if (goesOn(prompt.ids, before.tokens)) return { continues: before, messages: placed, prompt };
+    if (continuesFrom(prompt.ids, before.tokens)) return { continues: before, messages: placed, prompt };
     return { continues: null, reason: 'rendered_anew', messages: placed, prompt };
   }
 

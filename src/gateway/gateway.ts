@@ -122,8 +122,8 @@ export class Gateway {
     onceClosed(c, leave);
     rollout.waits();
     call.served.then(
-      () => rollout.goesOn(),
-      () => rollout.goesOn(),
+      () => rollout.resumes(),
+      () => rollout.resumes(),
     );
     try {
       const body = resolve(withoutWishes(jsonOf(text)));

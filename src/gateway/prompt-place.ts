@@ -1,6 +1,6 @@
 // Where a prompt of `/v1/completions` continues from: a text or tokens that begin with what an earlier call read and sampled keep its tokens.
 import type { Message } from '../message.ts';
-import { type BranchReason, compareTokens, goesOn } from '../rl.ts';
+import { type BranchReason, compareTokens, continuesFrom } from '../rl.ts';
 import { textBehind } from '../tokenizers/text-stream.ts';
 import type { Tokenizer } from '../tokenizers/tokenizer.ts';
 import type { AnsweredCall } from './call-tree.ts';
@@ -62,7 +62,7 @@ function placeOfTokens<C extends PromptedCall>(
 ): PromptPlace<C> {
   const lengthOf = ({ tokens: { promptIds, completionIds } }: C) => promptIds.length + completionIds.length;
   const [call] = calls
-    .filter(({ tokens }) => goesOn(ids, tokens))
+    .filter(({ tokens }) => continuesFrom(ids, tokens))
     .sort((a, b) => lengthOf(b) - lengthOf(a) || compareTokens(a.tokens, b.tokens));
   const prompt = { ids };
   if (call) {

@@ -115,7 +115,7 @@ export class Rollout implements RolloutOfCalls {
     if (this.#waiting++ === 0) this.#onWaiting(true);
   }
 
-  goesOn(): void {
+  resumes(): void {
     if (--this.#waiting === 0) this.#onWaiting(false);
   }
 

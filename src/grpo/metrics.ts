@@ -1,7 +1,7 @@
 // Metrics of a step's rollouts under TRL's names: lengths, truncation, rewards.
 import { mean, moments } from '../common/statistics.ts';
 import { meanMetrics } from '../logging.ts';
-import { continued, type Group, type Reward, type StopReason, stopReasons, type Trajectory } from '../rl.ts';
+import { type Group, parentOf, type Reward, type StopReason, stopReasons, type Trajectory } from '../rl.ts';
 import { scoreMetrics } from './advantages.ts';
 
 /**
@@ -103,7 +103,7 @@ export function isTruncated({ stopReason }: Pick<Trajectory, 'stopReason'>): boo
 /** The tokens of first prompts and of samples, as TRL counts them: an environment's answers between turns are left out. */
 export function tokensSeen(trajectories: readonly Trajectory[]): number {
   const inPrompt = ({ turns }: Trajectory) =>
-    turns.reduce((sum, { tokens }, i) => sum + (continued(turns, i) === null ? tokens.promptIds.length : 0), 0);
+    turns.reduce((sum, { tokens }, i) => sum + (parentOf(turns, i) === null ? tokens.promptIds.length : 0), 0);
   return trajectories.reduce((sum, trajectory) => sum + inPrompt(trajectory) + sampledTokens(trajectory), 0);
 }
 

@@ -89,7 +89,7 @@ export class RolloutGenerator<E extends Example = Example> implements RolloutSou
       const seedOf = (sample: number) => streamSeed(seed, numbers?.[problem] ?? problem, sample);
       return Array.from({ length: samplesPerExample }, (_, sample) =>
         retries > 0
-          ? this.#untilPlayed(example, seedOf(sample), limit, retries, signal)
+          ? this.#playWithRetries(example, seedOf(sample), limit, retries, signal)
           : this.#play(example, seedOf(sample), limit, signal),
       );
     });
@@ -111,7 +111,7 @@ export class RolloutGenerator<E extends Example = Example> implements RolloutSou
   }
 
   /** Plays an episode, and plays it again with other seeds if it fails and retries are left. */
-  async *#untilPlayed(
+  async *#playWithRetries(
     example: E,
     seed: number,
     limit: number,

@@ -1,6 +1,6 @@
 // Turns a trajectory into the sequences of tokens that a model is trained on, one for each branch.
 import { GradusError } from '../errors.ts';
-import { assertContinues, compareTokens, continued, pathTo, type Trajectory, type Turn } from '../rl.ts';
+import { assertContinues, compareTokens, parentOf, pathTo, type Trajectory, type Turn } from '../rl.ts';
 import { type TrainingSequence, trainedCount } from '../training-model.ts';
 
 /**
@@ -9,7 +9,7 @@ import { type TrainingSequence, trainedCount } from '../training-model.ts';
  * if there are several conversations.
  */
 export function trainingSequence({ turns }: Trajectory, advantage: number): TrainingSequence {
-  const branches = turns.some((_, i) => continued(turns, i) !== (i === 0 ? null : i - 1));
+  const branches = turns.some((_, i) => parentOf(turns, i) !== (i === 0 ? null : i - 1));
   if (!branches) return sequenceOf(turns, new Set(turns), advantage);
   throw new GradusError('TRAJECTORY_BRANCHES', 'a trajectory with several branches is not a single sequence', {
     hint: 'trainingSequences makes one of each branch',

@@ -1,10 +1,10 @@
 // Converts a group of a training step to a line of the rollouts file.
 import {
-  continued,
   finalText,
   type Group,
   type GroupOutcome,
   longerExchange,
+  parentOf,
   type Trajectory,
   unparsedCalls,
 } from '../rl.ts';
@@ -54,7 +54,7 @@ function completionRecord(trajectory: Trajectory, group: Group, i: number, advan
 function callsOf({ turns }: Trajectory): RecordedCall[] {
   return turns.flatMap(({ state, action, tokens, call }, i) => {
     if (!call) return [];
-    const continues = continued(turns, i);
+    const continues = parentOf(turns, i);
     // The messages that the model has read, and its answer to them.
     const read = continues === null ? 0 : turns[continues]!.state.messages.length + 1;
     return {

@@ -53,8 +53,8 @@ export interface PassResult {
   readonly logprobs: number[][];
 }
 
-/** As many tokens as this are a prompt that sequences share. */
-const SHORT_PROMPT = 16;
+/** Sequences of a `TokenObjective` share their beginning if it has at least this many tokens. */
+const LEAST_SHARED_TOKENS = 16;
 
 /** The inputs of the loss for a micro-batch. */
 type LossInputs = (part: MicroBatch, run: RunTensors) => [string, HostTensor][];
@@ -115,8 +115,8 @@ export class Learner {
     const { objective } = this.#options;
     if (!isTokenObjective(objective)) throw new Error('this learner has another objective');
     const lossOf: LossInputs = (part, run) => tokenInputs(part, sequences, objective, run);
-    // Their prompts are a single token, so what they have in common is found by the tree, however short.
-    const parts = this.#microBatches(sequences, () => into !== undefined, SHORT_PROMPT);
+    // Their prompts are a single token, so only the tree finds what they have in common.
+    const parts = this.#microBatches(sequences, () => into !== undefined, LEAST_SHARED_TOKENS);
     return await this.#pass(parts, { sequences, values, lossOf, seed: 0, into });
   }
 
