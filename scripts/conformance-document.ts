@@ -58,13 +58,17 @@ ${markdown([
   (TRL counts them as a ratio of 1 in \`vespo/phi_seq_mean\` and in the sampler's ratios of sequences), and a step without any row makes no update, while
   TRL steps with a gradient of 0.
 - **A step is one batch.** TRL takes the means of \`grpo\`, \`bnpo\`, \`sapo\` and \`luspo\`, the entropy bonus (\`entropy_coef\`) and the quantile of \`top_entropy_quantile\`, over each
-  micro-batch. Here they are taken over the whole optimiser step, however it is split, so \`bnpo\` equals \`dapo\`. Tokens of equal entropy,
+  micro-batch. Here they are taken over the whole optimiser step, however it is split, so \`bnpo\` equals \`dapo\` if a step has one. Tokens of equal entropy,
   such as the first ones of a group, are selected together; in TRL rounding due to padding may separate them.
+- **Parts of a step are whole groups.** \`steps_per_generation\` counts optimiser updates here, and micro-batches in TRL: \`gradient_accumulation_steps\` times as many. TRL
+  shuffles the completions of a generation batch before it divides them; here each update learns from the groups of as many prompts, in the order in which they were drawn, so that
+  advantages stay balanced within it. Given the same parts, all updates are TRL's: ratios to the weights that sampled, and losses over tokens (\`dapo\`, \`cispo\`, \`vespo\`)
+  that divide by the mean number of tokens of the parts.
 - **\`cispo\` requires \`epsilon_high\`**, the largest ratio. Without it, TRL uses \`epsilon\`, which limits every ratio to 0.2.
 - \`frac_reward_zero_std\` always counts groups, those with at least two scores, for every value of \`scale_rewards\`.
 - **Groups in which every reward is constant** have advantages of exactly 0, also with \`multi_objective_aggregation: normalize_then_sum\`. There TRL keeps rounding
   errors of about 1e-8, whose sign \`clip_ratio/…\`, \`cispo_clip_ratio\` and \`vespo/phi_seq_mean\` count.
-- **A step has one line of metrics**, the means over its \`num_iterations\` updates, while TRL logs each; \`max_steps\` and schedules count steps. Metrics that were not measured are
+- **A step has one line of metrics**, the means over its \`num_iterations\` × \`steps_per_generation\` updates, while TRL logs each; \`max_steps\` and schedules count steps. Metrics that were not measured are
   absent, while TRL writes 0 (\`completions/…_terminated_length\` without a completion that ended, \`tools/failure_frequency\` without a call).
   \`sampling/sampling_logp_difference/mean\` is also measured without a correction.
 - **\`lr_scheduler_type: constant\`** keeps its warm-up: it is \`constant_with_warmup\` of transformers, whose \`constant\` ignores the warm-up.
@@ -72,7 +76,7 @@ ${markdown([
 - **Dropout.** Backend native applies only \`lora.dropout\`, with a random number per row and per column instead of one per value. \`attention_dropout\` in a model's config.json, with which TRL and
   backend trl train, has no effect there. The tokens were sampled without it.
 - **Every name of \`lora.target_modules\` must be a layer.** PEFT requires only one of them to be. Embeddings and the output layer are trained in full, with \`modules_to_save\`, not by adapters.
-- **Not supported**, and refused by name with an alternative: updates on parts of a sampled batch (\`steps_per_generation\`, \`generation_batch_size\`), a reference that
+- **Not supported**, and refused by name with an alternative: a reference that
   follows the policy (\`sync_ref_model\`), \`repetition_penalty\` and other \`generation_kwargs\`, optimisers other than AdamW (\`optim\`), DoRA (\`use_dora\`), reward models in the process (\`reward_processing_classes\`).
 - \`scale_rewards: mean\` (max-RL), \`advantage_baseline: leave_one_out\` and \`kl_estimator\` are not in TRL.
 `;

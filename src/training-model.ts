@@ -8,7 +8,7 @@ export interface TrainingSequence {
   readonly completionIds: readonly number[];
   /** True for tokens that the loss is computed on; false for tokens between turns and for turns whose state says `trained: false`. */
   readonly mask: readonly boolean[];
-  /** Log-probabilities under the weights with which the batch was sampled; absent on the first update of a batch, where the ratio is 1. */
+  /** Log-probabilities under the weights with which the batch was sampled; absent in the first update after that, where the ratio is 1. */
   readonly oldLogprobs?: readonly number[];
   /** Log-probabilities as computed by the sampler; needed if the loss corrects for the difference between sampler and trainer. */
   readonly samplerLogprobs?: readonly number[];
@@ -20,6 +20,11 @@ export interface TrainingSequence {
    * rollouts then count all its branches as one rollout. @default the number in this sequence
    */
   readonly rolloutTokens?: number;
+  /**
+   * What losses that average over tokens divide by, the same in all sequences of an update: where a step has updates on parts of its rollouts, the
+   * mean number of tokens that these train on. @default the number in the update
+   */
+  readonly tokensPerUpdate?: number;
 }
 
 /** The number of tokens that a sequence is trained on. */
@@ -65,7 +70,7 @@ export interface Model {
   logprobs(sequences: readonly TrainingSequence[], weights: 'current' | 'reference'): Promise<number[][]>;
   /** Whether updates compute the reference log-probabilities themselves, so that `referenceLogprobs` need not be given. @default false */
   readonly scoresReference?: boolean;
-  /** One optimiser step. Sequences with `oldLogprobs` are those of the previous call, trained on once more. */
+  /** One optimiser step. Sequences with `oldLogprobs` were sampled before an earlier call; they may be those of that call, trained on once more. */
   update(batch: TrainingBatch, options: { readonly learningRate: number }): Promise<UpdateResult>;
   /** One supervised step on the completions, ignoring advantages; absent if the model does not support it. */
   updateSupervised?(batch: TrainingBatch, options: { readonly learningRate: number }): Promise<UpdateResult>;

@@ -49,11 +49,12 @@ export function resumeConfigs(folder: string): Readonly<Record<string, ConfigInp
         { name: 'contains', weight: { from: 0.5, adapt: { window: 3 } } },
       ],
     },
-    'adapters in stages, supervised and with a curriculum, two updates a step': {
+    'adapters in stages, supervised and with a curriculum, four updates a step': {
       ...untasked,
       lora: { r: 4 },
       dataset,
       num_iterations: 2,
+      steps_per_generation: 2,
       curriculum: { target: 0.5, candidates: 3 },
       stages: [
         { name: 'imitate', method: 'sft', steps: 5 },

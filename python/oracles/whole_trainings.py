@@ -26,6 +26,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 from trl import GRPOConfig, GRPOTrainer
+from trl.trainer import grpo_trainer, utils
 
 START, END, TEXT = 1, 2, 3
 words = Tokenizer(WordLevel({"<pad>": 0, "<s>": START, "</s>": END, "a": TEXT}, unk_token="a"))
@@ -115,6 +116,13 @@ def passes(rng, chosen, rows):
     """The number of passes of an update: several where TRL's loss does not depend on how rows are divided among them."""
     divides = chosen["loss_type"] == "bnpo" or "entropy_coef" in chosen or "use_adaptive_entropy" in chosen
     return 1 if divides else rng.choice([1, *(count for count in [2, 3] if rows % count == 0)])
+
+
+def updates_of_batch(seed, number, chosen, groups):
+    """In how many updates TRL learns from a generation batch once: one, or one for each group."""
+    # TRL's schedules count updates, ours count steps.
+    has_schedule = "lr_scheduler_type" in chosen or "warmup_ratio" in chosen
+    return 1 if has_schedule else random.Random(f"parts {seed} {number}").choice([1, groups])
 
 
 def logprobs(model, prompt, ids, temperature):
@@ -211,7 +219,10 @@ def train(folder, seed, number):
     sizes.has_tools, sizes.may_lack = rng.random() < 0.4, "multi_objective_aggregation" not in chosen
     weights = [1.0, rng.choice([0.5, -1.0, 2.0])][: sizes.rewards]
     chosen["mask_truncated_completions"] = masks_truncated(rng, chosen, corrects)
-    accumulated = passes(rng, chosen, groups * group_size)
+    parts = updates_of_batch(seed, number, chosen, groups)
+    accumulated = passes(rng, chosen, groups * group_size // parts)
+    # Ours learns from whole groups, in their order.
+    grpo_trainer.shuffle_sequence_dict = (lambda rows: rows) if parts > 1 else utils.shuffle_sequence_dict
     temperature = chosen.get("temperature", 1.0)
     steps = [
         [group(rng, model, sizes, temperature, sizes.may_lack and rng.random() < 0.15) for _ in range(groups)] for _ in range(count)
@@ -226,9 +237,10 @@ def train(folder, seed, number):
     args = GRPOConfig(
         output_dir=str(folder / "scratch"),
         **dict(use_cpu=True, bf16=False, gradient_checkpointing=False, report_to=[], save_strategy="no", disable_tqdm=True),
-        **dict(per_device_train_batch_size=groups * group_size // accumulated, gradient_accumulation_steps=accumulated),
+        **dict(per_device_train_batch_size=groups * group_size // parts // accumulated, gradient_accumulation_steps=accumulated),
         **dict(num_generations=group_size, max_completion_length=sizes.length, reward_weights=weights, logging_steps=1),
-        max_steps=count * chosen["num_iterations"],
+        steps_per_generation=parts * accumulated,
+        max_steps=count * parts * chosen["num_iterations"],
         warmup_steps=chosen.get("warmup_ratio", 0),
         **theirs,
     )
@@ -249,6 +261,7 @@ def train(folder, seed, number):
     trainer.model.save_pretrained(folder / "final")
 
     ours = chosen | {"num_generations": group_size, "prompts_per_step": groups, "max_completion_length": sizes.length, "max_steps": count}
+    ours["steps_per_generation"] = parts
     ours["importance_sampling_correction"] = bool(corrects)
     if corrects:
         ours |= {f"importance_sampling_{name}": value for name, value in corrects.items()}

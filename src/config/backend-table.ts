@@ -92,6 +92,7 @@ export const backendTable = {
       importance_sampling_clip_max: noRatio,
       importance_sampling_clip_min: noRatio,
       num_iterations: noRatio,
+      steps_per_generation: noRatio,
       epsilon: noRatio,
       epsilon_high: noRatio,
       delta: noRatio,

@@ -185,6 +185,12 @@ const contradictions: readonly Contradiction[] = [
     holds: ({ num_generations, prompts_per_step }) => num_generations * prompts_per_step > MOST_COMPLETIONS,
   },
   {
+    key: 'steps_per_generation',
+    fault: 'does not divide prompts_per_step: each update learns from the groups of as many prompts',
+    hint: 'make prompts_per_step a multiple of it',
+    holds: ({ steps_per_generation, prompts_per_step }) => prompts_per_step % steps_per_generation !== 0,
+  },
+  {
     key: 'max_steps',
     fault: 'is not the sum of the steps of the stages',
     hint: 'leave it out',

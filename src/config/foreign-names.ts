@@ -49,7 +49,8 @@ export const foreignNames: Readonly<Record<string, Text>> = {
   ...aliases('importance_sampling_clip_min', 'vllm_importance_sampling_clip_min'),
   ...aliases('scale_rewards', 'normalize_advantages', 'norm_adv_by_std_in_grpo'),
   ...aliases('loss_type', 'loss', 'loss_fn', 'policy_loss'),
-  ...aliases('num_iterations', 'ppo_epochs', 'num_substeps', 'mu'),
+  ...aliases('num_iterations', 'ppo_epochs', 'mu'),
+  ...aliases('steps_per_generation', 'num_substeps', 'num_mini_batches'),
   ...aliases('max_grad_norm', 'grad_clip', 'gradient_clipping', 'clip_grad_norm', 'max_norm'),
   ...aliases('lr_scheduler_type', 'scheduler', 'lr_scheduler', 'lr_schedule'),
   ...aliases('warmup_ratio', 'warmup'),
@@ -144,12 +145,12 @@ export const foreignNames: Readonly<Record<string, Text>> = {
     'per_device_train_batch_size',
   ),
   ...aliases(
-    'prompts_per_step is the whole batch of an update, which the backend splits itself; for the micro-batches of backend trl see trl.per_device_train_batch_size',
+    'prompts_per_step ÷ steps_per_generation prompts are the whole batch of an update, which the backend splits itself, so steps_per_generation counts updates: divide TRL’s by this; for the micro-batches of backend trl see trl.per_device_train_batch_size',
     'gradient_accumulation_steps',
   ),
   ...aliases(
-    'every step samples prompts_per_step × num_generations completions; num_iterations says how many updates are made on them',
-    ...['steps_per_generation', 'generation_batch_size'],
+    'every step samples prompts_per_step × num_generations completions; steps_per_generation says in how many updates they are learnt from',
+    'generation_batch_size',
   ),
   ...aliases(
     'it counts steps, while warmup_ratio is a fraction of the steps: divide it by max_steps, unless it is below 1 and so a fraction already',
@@ -246,8 +247,8 @@ export const foreignNames: Readonly<Record<string, Text>> = {
     'use_kl_in_reward',
   ),
   ...aliases(
-    'an update learns from all completions of a step, and num_iterations says how many updates are made on them',
-    ...['ppo_mini_batch_size', 'mini_batch_size', 'num_mini_batches'],
+    'an update learns from prompts_per_step ÷ steps_per_generation prompts: set steps_per_generation to prompts_per_step divided by this',
+    ...['ppo_mini_batch_size', 'mini_batch_size'],
   ),
   ...aliases(
     'the backend splits a step itself: leave it out; for the micro-batches of backend trl see trl.per_device_train_batch_size',

@@ -145,7 +145,10 @@ export const verlNames: Readonly<Record<string, Text>> = {
     ...['data.custom_cls', 'data.datagen', 'data.sampler'],
   ),
   ...aliases('problems come in a random order, given by seed: leave it out', 'shuffle', 'validation_shuffle'),
-  ...aliases('an update learns from all completions of a step: leave it out', 'actor_rollout_ref.actor.shuffle'),
+  ...aliases(
+    'the prompts of a step are in random order, and its updates learn from them in that order: leave it out',
+    'actor_rollout_ref.actor.shuffle',
+  ),
   ...aliases(
     ENVIRONMENT,
     ...['agent_func_path', 'agent_path', 'tool_config_path', 'interaction_config_path', 'agent_loop_config_path'],

@@ -227,7 +227,14 @@ const keys = {
       .default(training.num_generations)
       .describe('completions of each prompt, which form a group'),
     prompts_per_step: count.default(training.prompts_per_step).describe('prompts, and so groups, in each step'),
-    num_iterations: count.default(training.num_iterations).describe('optimiser updates on the rollouts of one step'),
+    num_iterations: count
+      .default(training.num_iterations)
+      .describe('how often the rollouts of one step are learnt from, each time in steps_per_generation updates'),
+    steps_per_generation: count
+      .default(training.steps_per_generation)
+      .describe(
+        'optimiser updates in which the rollouts of one step are learnt from once, each on those of as many prompts; TRL counts micro-batches here',
+      ),
   }),
   ...actedOnBy('the rollouts', {
     max_completion_length: count

@@ -56,6 +56,8 @@ export interface LossInputs {
     readonly rollouts?: Tensor;
     /** Number of tokens in the entropy mask. @default tokens */
     readonly entropyTokens?: Tensor;
+    /** What losses that average over the tokens of a step divide by, if its updates are on parts of its rollouts. @default tokens */
+    readonly tokensPerUpdate?: Tensor;
   };
 }
 
@@ -81,6 +83,7 @@ export function grpoLoss(inputs: LossInputs, settings: LossOptions): GrpoLoss {
   const sizes = {
     lengths: maximum(inputs.rolloutTokens ?? sumTokens(mask), 1), // [R, 1]
     tokens: maximum(totals.tokens, 1),
+    tokensPerUpdate: maximum(totals.tokensPerUpdate ?? totals.tokens, 1),
     rollouts: maximum(totals.rollouts ?? totals.sequences, 1),
   };
   const level = importanceLevel(settings.importance_sampling_level, logRatio, { mask, totals });
@@ -144,8 +147,9 @@ interface LossDefinition {
 interface Sizes {
   /** [R, 1] tokens of each sequence's rollout. */
   readonly lengths: Tensor;
-  /** Scalars for the whole step. */
+  /** Scalars for the whole update. */
   readonly tokens: Tensor;
+  readonly tokensPerUpdate: Tensor;
   readonly rollouts: Tensor;
 }
 
@@ -153,8 +157,10 @@ type Weight = LossDefinition['weight'];
 
 /** The mean over rollouts of the mean over tokens: a token of a short rollout counts more. */
 const rolloutMeans: Weight = ({ lengths, rollouts }) => reciprocal(mul(lengths, rollouts));
-/** The mean over tokens. */
-const tokenMean: Weight = ({ tokens }) => reciprocal(tokens);
+/** The mean over the tokens of an update. */
+const updateMean: Weight = ({ tokens }) => reciprocal(tokens);
+/** The mean over the tokens of a step, so that those of all its updates count the same. */
+const tokenMean: Weight = ({ tokensPerUpdate }) => reciprocal(tokensPerUpdate);
 /** The weight of each token in the mean over tokens if all completions had the maximum length. */
 const fixedLength: Weight = ({ rollouts }, { max_completion_length }) =>
   reciprocal(mul(rollouts, max_completion_length));
@@ -165,8 +171,8 @@ const rolloutSums: Weight = ({ rollouts }) => reciprocal(rollouts);
 const losses: Readonly<Record<LossType, LossDefinition>> = {
   /** Shao et al. 2024, arXiv:2402.03300. */
   grpo: { surrogate: clippedRatio, weight: rolloutMeans },
-  /** The mean over each micro-batch in TRL. Equal to `dapo` here, where a step is one batch however it is split. */
-  bnpo: { surrogate: clippedRatio, weight: tokenMean },
+  /** The mean over each micro-batch in TRL. Equal to `dapo` here, where an update is one batch however it is split, if a step has one. */
+  bnpo: { surrogate: clippedRatio, weight: updateMean },
   /** No length bias. Liu et al. 2025, arXiv:2503.20783. */
   dr_grpo: { surrogate: clippedRatio, weight: fixedLength },
   /** Yu et al. 2025, arXiv:2503.14476. */

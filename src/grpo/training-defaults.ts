@@ -5,6 +5,7 @@ export const trainingDefaults = {
   prompts_per_step: 4,
   num_generations: 8,
   num_iterations: 1,
+  steps_per_generation: 1,
   advantage_baseline: 'group',
   scale_rewards: 'group',
   mask_truncated_completions: false,

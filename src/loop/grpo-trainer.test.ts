@@ -145,6 +145,44 @@ test('later iterations keep the log-probabilities from before the first, and met
   );
 });
 
+test('parts of whole groups are learnt from in turn, with log-probabilities from before the first update', async () => {
+  const settings = { maxSteps: 1, promptsPerStep: 4, stepsPerGeneration: 2, useReference: true };
+  const { trainer, calls, updates, generated, logged } = setUp({ ...settings, numIterations: 2 });
+  await trainer.train();
+  const asked = ['logprobs reference', 'logprobs current'];
+  assert.deepEqual(calls.slice(6), [...asked, 'update', 'update', 'update', 'update']);
+  const [first, second] = [0, 2].map((from) =>
+    generated[0]!.ids.slice(from, from + 2).flatMap((id) => [id, id, id, id]),
+  );
+  assert.deepEqual(
+    updates.map(({ sequences }) => sequences.map(({ promptIds }) => promptIds[1])),
+    [first, second, first, second],
+  );
+  const old = updates.map(({ sequences }) => new Set(sequences.map(({ oldLogprobs }) => oldLogprobs?.[0])));
+  assert.deepEqual(
+    old,
+    [undefined, -7, -1, -7].map((value) => new Set([value])),
+  );
+  assert.ok(
+    updates.every(({ sequences }) => sequences.every(({ referenceLogprobs }) => referenceLogprobs?.[0] === -7)),
+  );
+  assert.equal(logged[0]!.metrics.loss, 2.5);
+});
+
+test('groups without sequences to learn from make no part', async () => {
+  const play: Fakes['play'] = ({ id }, sample) =>
+    trajectory([turn([1, id], [10 + sample])], id === 0 ? 'error' : 'completed');
+  const { trainer, updates } = setUp(
+    { maxSteps: 1, promptsPerStep: 2, stepsPerGeneration: 2, dataLoader: sequentialExamples((i) => problems[i]!) },
+    { play },
+  );
+  await trainer.train();
+  assert.deepEqual(
+    updates.map(({ sequences }) => sequences.map(({ promptIds }) => promptIds[1])),
+    [[1, 1, 1, 1]],
+  );
+});
+
 test('rewards get the progress of the run', async () => {
   const { trainer, asked } = setUp({ maxSteps: 2, promptsPerStep: 1 });
   await trainer.train();
@@ -459,6 +497,7 @@ test('options that prevent all learning are refused', () => {
     { numGenerations: 1 },
     { numGenerations: 2.5 },
     { numIterations: 0 },
+    { stepsPerGeneration: 0 },
   ])
     assert.throws(() => setUp(options), { code: 'OPTION_INVALID', path: Object.keys(options)[0]! });
 });

@@ -29,7 +29,7 @@ import { trainingDefaults } from '../grpo/training-defaults.ts';
 import { type MetricsLogger, meanMetrics } from '../logging.ts';
 import { type Example, type Group, type GroupOutcome, type Reward, wasPlayed } from '../rl.ts';
 import type { RewardModel } from '../scoring.ts';
-import type { Model, TrainingSequence } from '../training-model.ts';
+import type { Model } from '../training-model.ts';
 import { progressMetrics, type TrainingStart } from './progress-metrics.ts';
 import {
   assertAdvantageOptions,
@@ -43,6 +43,7 @@ import { type RewardWeights, reweighed } from './reward-weights.ts';
 import type { RolloutSource } from './rollout-generator.ts';
 import { type ScoredGroup, scoredRollouts } from './scored-rollouts.ts';
 import { trainingSequences } from './training-sequence.ts';
+import { type UpdateParts, updateParts, withLogprobs } from './update-parts.ts';
 
 export interface GrpoTrainerOptions<E extends Example = Example> {
   readonly model: Model;
@@ -57,8 +58,10 @@ export interface GrpoTrainerOptions<E extends Example = Example> {
   readonly numGenerations?: number;
   /** The learning rate of a step, counted from 0. */
   readonly learningRate: number | ((step: number) => number);
-  /** Optimiser updates on the rollouts of one step. @default 1 */
+  /** How often the rollouts of one step are learnt from. @default 1 */
   readonly numIterations?: number;
+  /** Optimiser updates in which they are learnt from once, each on a part of the groups; see `updateParts`. @default 1 */
+  readonly stepsPerGeneration?: number;
   /** What a score is compared with: the mean of its group, or the mean of the other scores in it. @default 'group' */
   readonly advantageBaseline?: AdvantageBaseline;
   /** What advantages are divided by; see `groupAdvantages`. @default 'group' */
@@ -162,7 +165,7 @@ export class GrpoTrainer<E extends Example = Example> {
     rewardWeights?.observe(sampled.flatMap(({ rewards }) => rewards));
     const groups = this.#withAdvantages(sampled, partWeights);
     const learningRate = learningRateAt(step, this.#options.learningRate);
-    const updates = await this.#update(this.#sequences(groups), learningRate);
+    const updates = await this.#update(this.#parts(groups), learningRate);
     clock.lap('update');
 
     return {
@@ -255,39 +258,39 @@ export class GrpoTrainer<E extends Example = Example> {
     return multiObjectiveAdvantages(scores, objectives);
   }
 
-  /** The sequences to train on: those of each trajectory that was played to an end. */
-  #sequences(groups: readonly GroupOutcome<E>[]): TrainingSequence[] {
-    const { maskTruncated } = this.#options;
+  /** The sequences to train on, by update: those of each trajectory that was played to an end. */
+  #parts(groups: readonly GroupOutcome<E>[]): UpdateParts {
+    const { maskTruncated, stepsPerGeneration } = this.#options;
     const kept = groups.filter(({ fate }) => fate === 'kept');
-    return kept.flatMap(({ trajectories, advantages }) =>
+    const ofGroups = kept.map(({ trajectories, advantages }) =>
       trajectories.flatMap((trajectory, i) => {
         const masked = maskTruncated && isTruncated(trajectory);
         const isTrained = trajectory.turns.some(({ state }) => state.trained !== false);
         return wasPlayed(trajectory) && isTrained && !masked ? trainingSequences(trajectory, advantages[i]!) : [];
       }),
     );
+    return updateParts(ofGroups, stepsPerGeneration);
   }
 
-  /** Updates the model `numIterations` times on the same sequences. Returns the metrics of each update. */
-  async #update(
-    sequences: readonly TrainingSequence[],
-    learningRate: number,
-  ): Promise<Readonly<Record<string, number>>[]> {
+  /** Updates the model `numIterations` times on each part in turn. Returns the metrics of each update. */
+  async #update(sampled: UpdateParts, learningRate: number): Promise<Readonly<Record<string, number>>[]> {
     const { model, useReference, numIterations } = this.#options;
-    if (sequences.length === 0) return [];
-    let batch = sequences;
-    if (useReference && !model.scoresReference) {
-      const reference = await model.logprobs(batch, 'reference');
-      batch = batch.map((sequence, i) => ({ ...sequence, referenceLogprobs: reference[i]! }));
-    }
+    if (sampled.length === 0) return [];
+    let parts = sampled;
+    if (useReference && !model.scoresReference)
+      parts = withLogprobs(parts, 'referenceLogprobs', await model.logprobs(parts.flat(), 'reference'));
+    // The log-probabilities before the first update are the denominators of the ratios in later ones; that update returns its own.
+    const later = parts.slice(1);
+    if (later.length > 0)
+      parts = [parts[0]!, ...withLogprobs(later, 'oldLogprobs', await model.logprobs(later.flat(), 'current'))];
     const metrics: Readonly<Record<string, number>>[] = [];
-    for (let iteration = 0; iteration < numIterations; iteration++) {
-      const result = await model.update({ sequences: batch }, { learningRate });
-      assertUpdated(result, batch.length);
+    for (let update = 0; update < parts.length * numIterations; update++) {
+      const sequences = parts[update % parts.length]!;
+      const result = await model.update({ sequences }, { learningRate });
+      assertUpdated(result, sequences.length);
       metrics.push(result.metrics);
-      // The log-probabilities before the first update are the denominators of the ratios in later ones.
-      if (iteration === 0 && numIterations > 1)
-        batch = batch.map((sequence, i) => ({ ...sequence, oldLogprobs: result.logprobs[i]! }));
+      if (update === 0 && numIterations > 1)
+        parts = [...withLogprobs([sequences], 'oldLogprobs', result.logprobs), ...parts.slice(1)];
     }
     return metrics;
   }
@@ -300,6 +303,7 @@ const defaults = {
   promptsPerStep: trainingDefaults.prompts_per_step,
   numGenerations: trainingDefaults.num_generations,
   numIterations: trainingDefaults.num_iterations,
+  stepsPerGeneration: trainingDefaults.steps_per_generation,
   advantageBaseline: trainingDefaults.advantage_baseline,
   scaleRewards: trainingDefaults.scale_rewards,
   multiObjective: false,
@@ -338,6 +342,7 @@ const optionDemands: Demands<GrpoTrainerOptions> = {
   numGenerations: optional(count(2)),
   learningRate: anything,
   numIterations: optional(count(1)),
+  stepsPerGeneration: optional(count(1)),
   advantageBaseline: optional(oneOf(advantageBaselines)),
   scaleRewards: optional(oneOf(rewardScales)),
   advantages: optional(kind('a function')),

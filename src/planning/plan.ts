@@ -157,13 +157,13 @@ function workloadOf(config: Config, promptTokens: number, method: Stage['method'
 }
 
 function stepPlan(config: Config, { mean, max }: { mean: number; max: number }): StepPlan {
-  const { prompts_per_step: prompts, num_generations, num_iterations, max_completion_length } = config;
+  const { prompts_per_step: prompts, num_generations, max_completion_length } = config;
   const completions = prompts * num_generations;
   const tokens = (length: number) => Math.ceil(prompts * length) + completions * max_completion_length;
   return {
     prompts,
     completions,
-    updates: num_iterations,
+    updates: config.num_iterations * config.steps_per_generation,
     prompt_tokens: { mean, max },
     tokens: { mean: tokens(mean), worst: tokens(max) },
   };

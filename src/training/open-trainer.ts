@@ -38,6 +38,7 @@ export async function openTrainer(setup: Setup, stage: Stage): Promise<StageTrai
           generator: setup.generator(),
           numGenerations: config.num_generations,
           numIterations: config.num_iterations,
+          stepsPerGeneration: config.steps_per_generation,
           advantageBaseline: config.advantage_baseline,
           scaleRewards: config.scale_rewards,
           ...(config.environment !== null && { minGroup: Math.min(config.rollout.min_group, config.num_generations) }),

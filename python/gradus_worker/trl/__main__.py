@@ -46,8 +46,8 @@ SAMPLE = {
 SEQUENCES = [{"prompt_ids": [int], "completion_ids": [int]}]
 TEXT_LOGPROBS = {"texts": [[int]], "top_logprobs": int}
 LOGPROBS = {"sequences": SEQUENCES, "weights": str}
-ROW = {"prompt_ids": [int], "completion_ids": [int], "mask": [int], "logprobs": [float], "advantage": float}
-UPDATE = {"rows": ([ROW], None), "learning_rate": float, "supervised": bool}
+ROW = {"prompt_ids": [int], "completion_ids": [int], "mask": [int], "logprobs": [float], "old_logprobs?": [float], "advantage": float}
+UPDATE = {"rows": ([ROW], None), "tokens_per_update": (float, None), "learning_rate": float, "supervised": bool}
 FOLDER = {"directory": str}
 
 engine = Engine()

@@ -136,9 +136,9 @@ class Engine:
                     return self._scores(self.trainer.model, sequences)
             return self._scores(self._reference(), sequences)
 
-    def update(self, rows, learning_rate, supervised):
+    def update(self, rows, tokens_per_update, learning_rate, supervised):
         self._start()
-        outcome = self.trainer.request(rows, learning_rate, supervised)
+        outcome = self.trainer.request(rows, tokens_per_update, learning_rate, supervised)
         return {"metrics": outcome["metrics"], "logprobs": ranks.gathered(outcome["logprobs"])}
 
     def save(self, directory):

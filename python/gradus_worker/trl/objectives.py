@@ -31,7 +31,7 @@ def cross_entropy(trainer, inputs, logprobs, entropies):
     """This micro-batch's share of the mean cross-entropy over the tokens of the step that are learnt from."""
     mask = learnt(inputs)
     trainer._metrics["train"]["entropy"].append(token_mean(trainer, inputs, entropies, mask))
-    return -(logprobs * mask).sum() / tokens_of_step(trainer, inputs)
+    return -(logprobs * mask).sum() / tokens_of_step(trainer, inputs["num_items_in_batch"])
 
 
 def learnt(inputs):
@@ -51,7 +51,7 @@ def importance_ratio(trainer, inputs, logprobs, mask):
 def token_weights(trainer, inputs, mask):
     """[B, C]: the weight of each token in TRL's loss."""
     if trainer.loss_type in BY_TOKENS_OF_STEP:
-        return mask / tokens_of_step(trainer, inputs)
+        return mask / tokens_of_step(trainer, inputs["num_items_in_batch"])
     if trainer.loss_type in ("grpo", "sapo"):
         return mask / mask.sum(-1, keepdim=True).clamp(min=1.0) / len(mask)
     if trainer.loss_type == "bnpo":
@@ -61,13 +61,13 @@ def token_weights(trainer, inputs, mask):
     return mask / len(mask)  # luspo
 
 
-def tokens_of_step(trainer, inputs):
-    """The divisor of a micro-batch's loss: micro-batch gradients, averaged over processes and summed, are then the gradient of the step."""
+def tokens_of_step(trainer, tokens):
+    """The divisor of a micro-batch's loss, from that of the step: micro-batch gradients, averaged over processes and summed, are then the gradient of the step."""
     steps = trainer.current_gradient_accumulation_steps / trainer.args.steps_per_generation
-    return inputs["num_items_in_batch"].clamp(min=1.0) / trainer.accelerator.num_processes * steps
+    return tokens.clamp(min=1.0) / trainer.accelerator.num_processes * steps
 
 
 def token_mean(trainer, inputs, values, mask):
     """A metric scaled so that TRL's mean over micro-batches is the mean over the tokens of the step that are learnt from."""
-    share = (values.detach() * mask).sum() / tokens_of_step(trainer, inputs)
+    share = (values.detach() * mask).sum() / tokens_of_step(trainer, inputs["tokens_of_update"])
     return trainer.accelerator.reduce(share, reduction="mean").item() * trainer.current_gradient_accumulation_steps

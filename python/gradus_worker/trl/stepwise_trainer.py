@@ -33,6 +33,10 @@ class StepwiseTrainer(GRPOTrainer):
         # The rows of the step for all processes, and this process's share.
         self._rows = []
         self._share = []
+        # What losses that average over tokens divide by; None for the number of tokens that the rows train on.
+        self._tokens = None
+        # Whether TRL is about to compute the rows' old log-probabilities.
+        self._asks_old = False
         # The number of rows as a multiple of the rows of a step.
         self._times = 1
         # Whether the step is supervised.
@@ -73,10 +77,11 @@ class StepwiseTrainer(GRPOTrainer):
             raise self._failure
         return result
 
-    def request(self, rows, learning_rate, supervised):
+    def request(self, rows, tokens, learning_rate, supervised):
         """One optimiser step. `rows`: the sequences to learn from, a multiple of the rows of a step; None for another step with the last ones.
+        `tokens`: what losses that average over tokens divide by; None for the number of tokens that the rows train on.
         `supervised`: whether to learn the completions themselves, whatever their advantages."""
-        self._requests.put((rows, learning_rate, supervised))
+        self._requests.put((rows, tokens, learning_rate, supervised))
         return self.ready()
 
     def stop(self):
@@ -95,8 +100,9 @@ class StepwiseTrainer(GRPOTrainer):
         request = self._requests.get()
         if request is None:
             raise Stopped
-        rows, learning_rate, self._supervised = request
+        rows, tokens, learning_rate, self._supervised = request
         if rows is not None:
+            self._tokens = tokens
             self._rows = rows
             self._times = len(rows) // self.args.generation_batch_size
             # TRL counts micro-batches, and keeps rows for several steps. Resetting both makes it ask for rows again.
@@ -116,8 +122,13 @@ class StepwiseTrainer(GRPOTrainer):
     def _generate_and_score_completions(self, inputs):
         # TRL splits the rows into micro-batches, which are larger for a larger step.
         inputs = inputs * self._times
+        self._asks_old = any("old_logprobs" in row for row in self._rows)
         with self._with_beta(0.0 if self._supervised else self.beta):
             output = super()._generate_and_score_completions(inputs)
+        # In updates on parts of a step's rollouts, a token counts the same in every part. Metrics are means over the tokens of the update.
+        output["tokens_of_update"] = output["num_items_in_batch"]
+        if self._tokens is not None:
+            output["num_items_in_batch"] = torch.full_like(output["num_items_in_batch"], self._tokens, dtype=torch.float32)
         advantages = output["advantages"]
         output["advantages"] = advantages.new_tensor([row["advantage"] for row in self._share])
         # TRL shuffles rows and splits them into micro-batches; their positions tell them apart.
@@ -171,12 +182,21 @@ class StepwiseTrainer(GRPOTrainer):
             self.beta = own
 
     def _get_per_token_logps_and_entropies(self, *args, **kwargs):
+        if self._asks_old:  # the first question about new rows
+            self._asks_old = False
+            return self._given_old(args[1].device), None, None
         result = super()._get_per_token_logps_and_entropies(*args, **kwargs)
         if torch.is_grad_enabled():
             self._logprobs = result[0]
             for row, logprobs in zip(self._learnt, result[0].detach().float().tolist()):
                 self._outcome["logprobs"][row] = logprobs
         return result
+
+    def _given_old(self, device):
+        """The old log-probabilities of this process's share, padded as its completions are: [B, C]."""
+        width = max(len(row["completion_ids"]) for row in self._share)
+        given = [row.get("old_logprobs", []) for row in self._share]
+        return torch.tensor([[*old, *[0.0] * (width - len(old))] for old in given], device=device)
 
     def log(self, logs, start_time=None):
         super().log(logs, start_time)

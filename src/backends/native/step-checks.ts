@@ -30,7 +30,7 @@ export function samplerLogprobsOf({ samplerLogprobs = [] }: TrainingSequence): r
 
 /**
  * TRL's metric of the difference between the sampler's and the trainer's log-probabilities: the mean of |trainer − sampler| over tokens, in nats.
- * Empty for all but the first update of a batch, since later ones start from weights that the sampler did not have.
+ * Empty for updates that repeat an earlier one, since they start from weights that the sampler did not have.
  * @param logprobs the log-probabilities of each sequence's tokens under the weights before the update
  */
 export function samplerDifference(
@@ -38,11 +38,14 @@ export function samplerDifference(
   logprobs: readonly (readonly number[])[],
 ): Record<string, number> {
   let [total, tokens] = [0, 0];
-  for (const [i, { mask, samplerLogprobs, oldLogprobs }] of sequences.entries()) {
-    if (!samplerLogprobs || oldLogprobs) return {};
+  for (const [i, { mask, samplerLogprobs, oldLogprobs, tokensPerUpdate }] of sequences.entries()) {
+    const isPart = tokensPerUpdate !== undefined;
+    if (!samplerLogprobs || (oldLogprobs && !isPart)) return {};
+    // Of a part, the old log-probabilities are those under the sampler's weights.
+    const trainer = oldLogprobs ?? logprobs[i]!;
     for (const [t, counts] of mask.entries()) {
       if (!counts) continue;
-      total += Math.abs(logprobs[i]![t]! - samplerLogprobs[t]!);
+      total += Math.abs(trainer[t]! - samplerLogprobs[t]!);
       tokens++;
     }
   }

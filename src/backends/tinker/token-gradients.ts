@@ -94,6 +94,7 @@ function lossInputs(
     ),
     totals: {
       tokens: scalar('tokens', trained),
+      tokensPerUpdate: scalar('tokens_per_update', sequences[0]?.tokensPerUpdate ?? trained),
       sequences: scalar('sequences', masks.filter((mask) => mask.includes(1)).length),
       rollouts: scalar('rollouts', countRollouts(sequences)),
     },

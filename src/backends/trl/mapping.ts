@@ -36,7 +36,6 @@ export const sameNames = [
   'loss_type',
   'importance_sampling_level',
   'num_generations',
-  'num_iterations',
   'max_completion_length',
   'temperature',
   'beta',
@@ -78,6 +77,8 @@ export const trlMapping = {
   importance_sampling_clip_max: grpo('vllm_importance_sampling_clip_max'),
   importance_sampling_clip_min: grpo('vllm_importance_sampling_clip_min'),
   prompts_per_step: grpo('gradient_accumulation_steps', (config) => batchSizes(config).accumulated),
+  num_iterations: grpo('num_iterations', (config) => config.num_iterations * config.steps_per_generation),
+  steps_per_generation: backend('the backend, which gives TRL the completions of each update by themselves'),
 
   'lora.r': lora('r'),
   'lora.alpha': lora('lora_alpha'),
@@ -203,9 +204,14 @@ export function trainingProcesses({ trl }: Config): number {
   return use_vllm && vllm_mode === 'server' ? num_processes - vllm_server_gpus : num_processes;
 }
 
-/** How the completions of a step are divided among processes and among passes whose gradients are accumulated. */
+/** The completions that one optimiser update learns from. */
+export function completionsOfUpdate(config: Config): number {
+  return (config.prompts_per_step * config.num_generations) / config.steps_per_generation;
+}
+
+/** How the completions of an update are divided among processes and among passes whose gradients are accumulated. */
 export function batchSizes(config: Config): { readonly perDevice: number; readonly accumulated: number } {
-  const share = (config.prompts_per_step * config.num_generations) / trainingProcesses(config);
+  const share = completionsOfUpdate(config) / trainingProcesses(config);
   const perDevice = config.trl.per_device_train_batch_size ?? share;
   return { perDevice, accumulated: share / perDevice };
 }
@@ -218,15 +224,15 @@ export function assertDivides(config: Config): void {
   const conflict = (key: string, fault: string, hint: string) => {
     throw new GradusError('CONFIG_CONFLICT', `${key} ${fault}`, { hint, path: key });
   };
-  const rows = config.prompts_per_step * config.num_generations;
+  const rows = completionsOfUpdate(config);
   if (processes < 1) {
     conflict('trl.vllm_server_gpus', 'leaves no GPU to train on', 'raise trl.num_processes, which counts them all');
   }
   if (!Number.isInteger(perDevice) || !Number.isInteger(accumulated)) {
     conflict(
       trl.per_device_train_batch_size === null ? 'trl.num_processes' : 'trl.per_device_train_batch_size',
-      `does not divide the ${rows} completions of a step among ${processes} processes`,
-      'prompts_per_step × num_generations must be a multiple of processes × per_device_train_batch_size',
+      `does not divide the ${rows} completions of an update among ${processes} processes`,
+      'prompts_per_step × num_generations ÷ steps_per_generation must be a multiple of processes × per_device_train_batch_size',
     );
   }
   if (trl.load_in_4bit && config.lora === null) {

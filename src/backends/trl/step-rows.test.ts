@@ -13,7 +13,8 @@ const sequence = (completionIds: readonly number[]): TrainingSequence => ({
 });
 
 test('a step is padded with rows that teach nothing', () => {
-  const rows = stepRows([sequence([8, 2, 9]), { ...sequence([7]), samplerLogprobs: [-1] }], 4, 'dapo');
+  const known = { ...sequence([7]), samplerLogprobs: [-1], oldLogprobs: [-1.5] };
+  const rows = stepRows([sequence([8, 2, 9]), known], 4, 'dapo');
   assert.deepEqual(rows[0], {
     prompt_ids: [1, 4],
     completion_ids: [8, 2, 9],
@@ -21,8 +22,8 @@ test('a step is padded with rows that teach nothing', () => {
     logprobs: [0, 0, 0],
     advantage: 0.5,
   });
-  assert.deepEqual(rows[1]!.logprobs, [-1]);
-  const empty = { prompt_ids: [1, 4], completion_ids: [0], mask: [0], logprobs: [0], advantage: 0 };
+  assert.deepEqual([rows[1]!.logprobs, rows[1]!.old_logprobs], [[-1], [-1.5]]);
+  const empty = { prompt_ids: [1, 4], completion_ids: [0, 0], mask: [0, 0], logprobs: [0, 0], advantage: 0 };
   assert.deepEqual(rows.slice(2), [empty, empty]);
 });
 

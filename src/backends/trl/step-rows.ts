@@ -1,4 +1,4 @@
-// The rows of one step for TRL, which needs the same number in every step, or a multiple of it if rollouts have several branches. Missing rows are
+// The rows of one update for TRL, which needs the same number in every update, or a multiple of it if rollouts have several branches. Missing rows are
 // replaced by rows without trained tokens.
 import type { LossType } from '../../grpo/loss-settings.ts';
 import { shareOfRollout, type TrainingSequence } from '../../training-model.ts';
@@ -10,20 +10,29 @@ export interface StepRow {
   readonly mask: readonly (0 | 1)[];
   readonly logprobs: readonly number[];
   readonly advantage: number;
+  /** Under the weights that sampled; absent in the first update after that. */
+  readonly old_logprobs?: readonly number[];
 }
 
 /** The losses that take the mean over each row's own tokens. They are proportional to the advantage, so a factor in the advantage can weight a branch. */
 const rowMeans: readonly LossType[] = ['grpo', 'sapo'];
 
 /**
- * @param count the number of completions in a step
+ * @param count the number of completions in an update
  * @returns so many rows, or a multiple
  */
 export function stepRows(sequences: readonly TrainingSequence[], count: number, lossType: LossType): StepRow[] {
   const missing = Math.ceil(sequences.length / count) * count - sequences.length;
   const isRowMean = rowMeans.includes(lossType);
   const { promptIds } = sequences[0]!;
-  const empty: StepRow = { prompt_ids: promptIds, completion_ids: [0], mask: [0], logprobs: [0], advantage: 0 };
+  // Two tokens: TRL takes a metric of one column for one of sequences, and counts rows.
+  const empty: StepRow = {
+    prompt_ids: promptIds,
+    completion_ids: [0, 0],
+    mask: [0, 0],
+    logprobs: [0, 0],
+    advantage: 0,
+  };
   return [
     ...sequences.map((sequence) => rowOf(sequence, isRowMean ? shareOfRollout(sequence) : 1)),
     ...new Array<StepRow>(missing).fill(empty),
@@ -31,7 +40,7 @@ export function stepRows(sequences: readonly TrainingSequence[], count: number, 
 }
 
 function rowOf(
-  { promptIds, completionIds, mask, samplerLogprobs, advantage }: TrainingSequence,
+  { promptIds, completionIds, mask, samplerLogprobs, oldLogprobs, advantage }: TrainingSequence,
   weight: number,
 ): StepRow {
   return {
@@ -40,5 +49,6 @@ function rowOf(
     advantage: advantage * weight,
     mask: mask.map((isTrained) => (isTrained ? 1 : 0)),
     logprobs: samplerLogprobs ?? completionIds.map(() => 0),
+    ...(oldLogprobs && { old_logprobs: oldLogprobs }),
   };
 }

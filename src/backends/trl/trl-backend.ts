@@ -13,7 +13,13 @@ import { describableModel, nameForOthers, obtainModel } from '../model-files/fin
 import { readConfig } from '../model-files/model-files.ts';
 import { startAdapter } from '../model-files/start-adapter.ts';
 import { openModelText, textOptions } from '../open-renderer.ts';
-import { assertTrlTrains, grpoArguments, loraArguments, quantizationArguments } from './mapping.ts';
+import {
+  assertTrlTrains,
+  completionsOfUpdate,
+  grpoArguments,
+  loraArguments,
+  quantizationArguments,
+} from './mapping.ts';
 import { workerOptions } from './python-environment.ts';
 import { describeTrlModel } from './trl-description.ts';
 import { openTrlModel } from './trl-model.ts';
@@ -37,7 +43,7 @@ export const backend: Backend = {
     try {
       const model = await openTrlModel(worker, {
         open: await openArguments(config, folder, signal),
-        completions: config.prompts_per_step * config.num_generations,
+        completions: completionsOfUpdate(config),
         scoresReference: config.beta > 0,
         klEstimator: config.kl_estimator,
         lossType: config.loss_type,

@@ -27,7 +27,7 @@ import { stepRows } from './step-rows.ts';
 export interface TrlModelOptions {
   /** What the worker's `open` takes. */
   readonly open: Readonly<Record<string, unknown>> & WhatIsTrained;
-  /** Completions of a step. */
+  /** Completions of an update. */
   readonly completions: number;
   /** Whether TRL measures the KL divergence from the reference itself. */
   readonly scoresReference: boolean;
@@ -54,6 +54,8 @@ export class TrlModel implements TrainableModel {
   readonly device: string;
   readonly #worker: Worker;
   readonly #options: TrlModelOptions;
+  /** The completions of the last update, which TRL has kept with their advantages. */
+  #kept: readonly (readonly number[])[] = [];
 
   constructor(
     worker: Worker,
@@ -88,16 +90,15 @@ export class TrlModel implements TrainableModel {
     });
   }
 
-  /** Sequences with old log-probabilities are those of the previous update, which TRL has kept with their advantages. */
   async update({ sequences }: TrainingBatch, options: { readonly learningRate: number }): Promise<UpdateResult> {
-    const isNew = sequences.every(({ oldLogprobs }) => oldLogprobs === undefined);
-    const { metrics, logprobs } = await this.#step(sequences, { ...options, isNew, supervised: false });
+    const isFirst = sequences.every(({ oldLogprobs }) => oldLogprobs === undefined);
+    const { metrics, logprobs } = await this.#step(sequences, { ...options, supervised: false });
     const { klEstimator } = this.#options;
-    return { metrics: { ...(isNew && divergence(sequences, logprobs, klEstimator)), ...metrics }, logprobs };
+    return { metrics: { ...(isFirst && divergence(sequences, logprobs, klEstimator)), ...metrics }, logprobs };
   }
 
   updateSupervised({ sequences }: TrainingBatch, options: { readonly learningRate: number }): Promise<UpdateResult> {
-    return this.#step(sequences, { ...options, isNew: true, supervised: true });
+    return this.#step(sequences, { ...options, supervised: true });
   }
 
   async save(directory: string): Promise<void> {
@@ -120,12 +121,20 @@ export class TrlModel implements TrainableModel {
 
   async #step(
     sequences: readonly TrainingSequence[],
-    { learningRate, isNew, supervised }: { learningRate: number; isNew: boolean; supervised: boolean },
+    { learningRate, supervised }: { learningRate: number; supervised: boolean },
   ): Promise<UpdateResult> {
     assertSequences(sequences, this.contextLength);
     const { completions, lossType } = this.#options;
-    const rows = isNew ? stepRows(sequences, completions, lossType) : null;
-    const params = { rows, learning_rate: learningRate, supervised };
+    const isKept =
+      sequences.length === this.#kept.length &&
+      sequences.every(({ completionIds, oldLogprobs }, i) => oldLogprobs && completionIds === this.#kept[i]);
+    this.#kept = sequences.map(({ completionIds }) => completionIds);
+    const params = {
+      rows: isKept ? null : stepRows(sequences, completions, lossType),
+      tokens_per_update: sequences[0]!.tokensPerUpdate ?? null,
+      learning_rate: learningRate,
+      supervised,
+    };
     const { metrics, logprobs } = await this.#ask(updated, 'update', params).catch((error: GradusError) => {
       const what = notFinite[error.code];
       throw what ? new NotFiniteError(what, { sequences }) : error;

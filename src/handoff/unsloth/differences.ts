@@ -29,9 +29,13 @@ export const unslothDifferences: readonly Difference[] = [
   },
   oneAtATime,
   {
-    text: 'the learning rate changes with each update, and a step has num_iterations of them',
-    holds: ({ num_iterations, lr_scheduler_type, warmup_ratio }) =>
-      num_iterations > 1 && (lr_scheduler_type !== 'constant' || warmup_ratio > 0),
+    text: 'the updates on parts of a step learn from completions of any of its prompts, in a random order, not from whole groups',
+    holds: ({ steps_per_generation }) => steps_per_generation > 1,
+  },
+  {
+    text: 'the learning rate changes with each update, and a step has num_iterations × steps_per_generation of them',
+    holds: ({ num_iterations, steps_per_generation, lr_scheduler_type, warmup_ratio }) =>
+      num_iterations * steps_per_generation > 1 && (lr_scheduler_type !== 'constant' || warmup_ratio > 0),
   },
   {
     text: 'evaluations sample at the temperature of training and report only the mean reward: there is no accuracy and no pass@k',

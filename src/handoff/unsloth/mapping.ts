@@ -52,8 +52,8 @@ const same = Object.fromEntries(sameNames.map((key) => [key, trlField(key)])) as
   HandoffRow
 >;
 
-/** TRL counts updates, of which a step has `num_iterations`. */
-const updates = (steps: number, { config }: Given) => steps * config.num_iterations;
+/** TRL counts updates, of which a step has several. */
+const updates = (steps: number, { config }: Given) => steps * config.num_iterations * config.steps_per_generation;
 
 /** The updates in `every` steps; all updates of the run if `every` is null, for what happens only at the end. */
 const everyUpdates = (every: number | null | undefined, given: Given) => updates(every ?? given.steps, given);
@@ -100,6 +100,11 @@ export const unslothMapping: Readonly<Partial<Record<UnslothKey, HandoffRow>>> =
   max_error_fraction: none('TRL does not stop when rewards fail'),
 
   prompts_per_step: trlField('prompts_per_step'),
+  num_iterations: to('GRPOConfig.num_iterations', ({ config }) => config.num_iterations),
+  // TRL counts the passes of an update, and also divides groups: it shuffles the completions of a step.
+  steps_per_generation: to('GRPOConfig.steps_per_generation', ({ config }) =>
+    config.steps_per_generation > 1 ? config.steps_per_generation * batchSizes(config).accumulated : null,
+  ),
   top_p: to('GRPOConfig.top_p', ({ config }) => config.top_p),
   top_k: to('GRPOConfig.top_k', ({ config }) => config.top_k),
   stop: unless(

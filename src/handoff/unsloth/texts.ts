@@ -24,7 +24,8 @@ export function trainedSettings({ lora }: Config, folder: string): string[] {
 
 /** How to run the contents of the folder, and where Unsloth differs. */
 export function readme({ config, version, train, eval: heldOut, steps, differences }: HandoffFacts): string {
-  const { model, trl, num_generations, prompts_per_step, num_iterations } = config;
+  const { model, trl, num_generations, prompts_per_step } = config;
+  const updates = config.num_iterations * config.steps_per_generation;
   const isFolder = isAbsolute(model!);
   return `# Training with Unsloth
 
@@ -62,7 +63,7 @@ UNSLOTH=0 ./run.sh                          # the same with transformers, PEFT a
 \`\`\`
 
 Arguments are fields of TRL's \`GRPOConfig\`; TRL refuses those that it does not know. \`max_steps\` counts updates${
-    num_iterations > 1 ? `, of which each step has ${num_iterations}` : ''
+    updates > 1 ? `, of which each step has ${updates}` : ''
   }.
 If memory is short, set \`per_device_train_batch_size\` lower and \`gradient_accumulation_steps\` higher by the same factor.
 Run again, it continues from the last checkpoint in \`checkpoints/\`.

@@ -22,6 +22,10 @@ export const verlDifferences: readonly Difference[] = [
     holds: ({ loss_type }) => ['grpo', 'dr_grpo', 'sapo', 'luspo'].includes(loss_type),
   },
   {
+    text: 'averages over tokens divide by the tokens of the update, not by the mean of the step’s updates',
+    holds: ({ steps_per_generation, loss_type }) => steps_per_generation > 1 && ['dapo', 'cispo'].includes(loss_type),
+  },
+  {
     text: 'an agent’s episode with several branches is several rows: averages over sequences and leave_one_out count each, and a step with more rows than completions makes another update',
     holds: ({ environment }) => environment !== null,
   },

@@ -61,10 +61,11 @@ export function klLossType({ kl_estimator, use_bias_correction_kl }: Config): st
 
 /** Why verl's KL divergence would have another gradient; undefined if the gradient is the same, or none is computed. */
 export function klDifference(config: Config): string | undefined {
-  const { beta, use_bias_correction_kl, kl_estimator, num_iterations, importance_sampling_level } = config;
+  const { beta, use_bias_correction_kl, kl_estimator, importance_sampling_level } = config;
+  const updates = config.num_iterations * config.steps_per_generation;
   if (beta === 0 || !use_bias_correction_kl) return undefined;
-  if (kl_estimator === 'k3' && num_iterations === 1 && importance_sampling_level === 'token') return undefined;
-  return 'verl does not multiply the KL divergence by the ratio; k3 with num_iterations 1 and ratios of tokens has the same gradient as its low_var_kl+';
+  if (kl_estimator === 'k3' && updates === 1 && importance_sampling_level === 'token') return undefined;
+  return 'verl does not multiply the KL divergence by the ratio; k3 with one update a step and ratios of tokens has the same gradient as its low_var_kl+';
 }
 
 /** A bound below all of verl's ratios of sampler and trainer, which it clamps at e⁻²⁰. */

@@ -113,9 +113,13 @@ export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
   prompts_per_step: {
     writes: {
       'data.train_batch_size': ({ config }) => config.prompts_per_step,
-      [`${ACTOR}.ppo_mini_batch_size`]: ({ config }) => config.prompts_per_step,
+      [`${ACTOR}.ppo_mini_batch_size`]: ({ config }) => config.prompts_per_step / config.steps_per_generation,
     },
   },
+  steps_per_generation: to(
+    `${ACTOR}.ppo_mini_batch_size`,
+    ({ config }) => config.prompts_per_step / config.steps_per_generation,
+  ),
   num_iterations: to(`${ACTOR}.ppo_epochs`, ({ config }) => config.num_iterations),
   max_completion_length: to('data.max_response_length', ({ config }) => config.max_completion_length),
   temperature: to(`${ROLLOUT}.temperature`, ({ config }) => config.temperature),
@@ -144,7 +148,7 @@ export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
   kl_estimator: to(`${ACTOR}.kl_loss_type`, ({ config }) => klLossType(config)),
   use_bias_correction_kl: unless(
     to(`${ACTOR}.kl_loss_type`, ({ config }) => klLossType(config)),
-    '`true` with `beta`, except for k3, `num_iterations: 1` and ratios of tokens',
+    '`true` with `beta`, except for k3, one update a step and ratios of tokens',
     klDifference,
   ),
   epsilon: {

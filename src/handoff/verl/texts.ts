@@ -128,7 +128,7 @@ GPUS=8 ./run.sh trainer.total_training_steps=2 trainer.val_before_train=false   
 \`\`\`
 
 Arguments are keys of verl's \`ppo_trainer\` configuration, and the last value of a key counts; verl refuses unknown keys.
-\`GPUS\` (of each node) × \`NODES\` must divide the ${completions} completions of a step. Keys that Gradus does not have, such as
+\`GPUS\` (of each node) × \`NODES\` must divide the ${completions / config.steps_per_generation} completions of an update. Keys that Gradus does not have, such as
 \`actor_rollout_ref.rollout.tensor_model_parallel_size\` or \`actor_rollout_ref.rollout.gpu_memory_utilization\`, are for you to choose.
 Run again, it continues from the last checkpoint.
 

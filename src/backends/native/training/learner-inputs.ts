@@ -153,6 +153,7 @@ export function lossInputs(
     const column = slots.map((index) => (index === undefined ? 0 : value(sequences[index]!)));
     return run.floats([slots.length, 1], column);
   };
+  const tokens = countTokens(sequences.map(({ mask }) => mask));
   return [
     ['mask', perToken((i) => sequences[i]!.mask)],
     ['has_old', run.floats([], [Number(sequences.every(({ oldLogprobs }) => oldLogprobs))])],
@@ -163,7 +164,8 @@ export function lossInputs(
     ['rollout_tokens', perSequence((sequence) => sequence.rolloutTokens ?? trainedCount(sequence))],
     ['entropy_mask', perToken((i) => entropyMasks?.[i])],
     ['entropy_coefficient', run.floats([], [entropyCoefficient])],
-    ['total_tokens', run.floats([], [countTokens(sequences.map(({ mask }) => mask))])],
+    ['total_tokens', run.floats([], [tokens])],
+    ['tokens_per_update', run.floats([], [sequences[0]!.tokensPerUpdate ?? tokens])],
     ['total_sequences', run.floats([], [sequences.filter(({ mask }) => mask.includes(true)).length])],
     ['total_rollouts', run.floats([], [countRollouts(sequences)])],
     ['total_entropy_tokens', run.floats([], [countTokens(entropyMasks ?? [])])],

@@ -79,6 +79,7 @@ const totalInputs = {
   sequences: scalar('total_sequences'),
   rollouts: scalar('total_rollouts'),
   entropyTokens: scalar('total_entropy_tokens'),
+  tokensPerUpdate: scalar('tokens_per_update'),
 };
 
 function rewardLoss({ logprobs, entropy }: TrainingGraph, settings: LossOptions) {
