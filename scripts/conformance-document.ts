@@ -71,13 +71,14 @@ ${markdown([
 - **A step has one line of metrics**, the means over its \`num_iterations\` × \`steps_per_generation\` updates, while TRL logs each; \`max_steps\` and schedules count steps. Metrics that were not measured are
   absent, while TRL writes 0 (\`completions/…_terminated_length\` without a completion that ended, \`tools/failure_frequency\` without a call).
   \`sampling/sampling_logp_difference/mean\` is also measured without a correction.
-- **\`lr_scheduler_type: constant\`** keeps its warm-up: it is \`constant_with_warmup\` of transformers, whose \`constant\` ignores the warm-up.
+- **\`lr_scheduler_type: constant\`** keeps its warm-up: it is \`constant_with_warmup\` of transformers, whose \`constant\` ignores the warm-up. Every other schedule has the rates of
+  transformers in every step, with all of its \`lr_scheduler_kwargs\`, up to the end of the run.
 - **Evaluations** play held-out problems (\`eval/accuracy\`, \`eval/sampled_reward\`, pass@k), while TRL computes its loss on them. There is no \`eval_loss\`, nor any other of TRL's \`eval_\` metrics.
 - **Dropout.** Backend native applies only \`lora.dropout\`, with a random number per row and per column instead of one per value. \`attention_dropout\` in a model's config.json, with which TRL and
   backend trl train, has no effect there. The tokens were sampled without it.
 - **Every name of \`lora.target_modules\` must be a layer.** PEFT requires only one of them to be. Embeddings and the output layer are trained in full, with \`modules_to_save\`, not by adapters.
 - **Not supported**, and refused by name with an alternative: a reference that
-  follows the policy (\`sync_ref_model\`), \`repetition_penalty\` and other \`generation_kwargs\`, optimisers other than AdamW (\`optim\`), DoRA (\`use_dora\`), reward models in the process (\`reward_processing_classes\`).
+  follows the policy (\`sync_ref_model\`), \`repetition_penalty\` and other \`generation_kwargs\`, optimisers other than AdamW (\`optim\`), the schedules \`reduce_lr_on_plateau\` and \`greedy\`, which follow a metric, DoRA (\`use_dora\`), reward models in the process (\`reward_processing_classes\`).
 - \`scale_rewards: mean\` (max-RL), \`advantage_baseline: leave_one_out\` and \`kl_estimator\` are not in TRL.
 `;
 }

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { call, type Text, textOf } from '../common/words.ts';
 import { GradusError } from '../errors.ts';
 import { type LossType, lossesWith } from '../grpo/loss-settings.ts';
+import { LEAST_POLYNOMIAL_RATE, settingsOfSchedule } from '../grpo/schedules.ts';
 import { backendTable } from './backend-table.ts';
 import { MOST_COMPLETIONS } from './limits.ts';
 import { hasCommandText } from './program-environments.ts';
@@ -133,17 +134,34 @@ const contradictions: readonly Contradiction[] = [
   },
   {
     key: 'lr_scheduler_kwargs',
-    fault: 'are only for cosine_with_min_lr: they say where it ends',
-    hint: 'leave them out, or set lr_scheduler_type: cosine_with_min_lr',
-    holds: ({ lr_scheduler_type, lr_scheduler_kwargs }) =>
-      lr_scheduler_type !== 'cosine_with_min_lr' && Object.keys(lr_scheduler_kwargs).length > 0,
+    fault: 'has a setting that this lr_scheduler_type does not read',
+    hint: () => `leave it out, or choose another lr_scheduler_type: ${call('listKeys')} says which read it`,
+    holds: ({ lr_scheduler_type, lr_scheduler_kwargs }) => {
+      const read: readonly string[] = settingsOfSchedule(lr_scheduler_type);
+      return Object.keys(lr_scheduler_kwargs).some((name) => !read.includes(name));
+    },
   },
   {
     key: 'lr_scheduler_kwargs',
-    fault: 'must have exactly one of min_lr_rate and min_lr with lr_scheduler_type: cosine_with_min_lr',
+    fault: 'must have exactly one of min_lr_rate and min_lr, which say where the rate ends',
     hint: 'set lr_scheduler_kwargs: {min_lr_rate: 0.1}',
-    holds: ({ lr_scheduler_type, lr_scheduler_kwargs }) =>
-      lr_scheduler_type === 'cosine_with_min_lr' && Object.keys(lr_scheduler_kwargs).length !== 1,
+    holds: ({ lr_scheduler_type, lr_scheduler_kwargs: { min_lr, min_lr_rate } }) =>
+      settingsOfSchedule(lr_scheduler_type).includes('min_lr') &&
+      (min_lr === undefined) === (min_lr_rate === undefined),
+  },
+  {
+    key: 'lr_scheduler_kwargs',
+    fault: 'must have num_decay_steps with lr_scheduler_type: warmup_stable_decay',
+    hint: 'set lr_scheduler_kwargs: {num_decay_steps: STEPS}, a fifth of the steps for instance',
+    holds: ({ lr_scheduler_type, lr_scheduler_kwargs: { num_decay_steps } }) =>
+      lr_scheduler_type === 'warmup_stable_decay' && num_decay_steps === undefined,
+  },
+  {
+    key: 'lr_scheduler_kwargs',
+    fault: `must have an lr_end below learning_rate with lr_scheduler_type: polynomial, by default ${LEAST_POLYNOMIAL_RATE}`,
+    hint: 'lower it: learning_rate is the peak',
+    holds: ({ lr_scheduler_type, learning_rate, lr_scheduler_kwargs: { lr_end = LEAST_POLYNOMIAL_RATE } }) =>
+      lr_scheduler_type === 'polynomial' && lr_end >= learning_rate,
   },
   {
     key: 'lr_scheduler_kwargs',

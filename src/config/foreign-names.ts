@@ -423,7 +423,13 @@ export const foreignValues: Readonly<Record<string, Readonly<Record<string, Text
     [-1]: 'null, or leave it out: num_train_epochs then says how long a run is',
     0: () => `1 or more; ${call('evaluate', 'CONFIG')} measures a model without training it`,
   },
-  lr_scheduler_type: { constant_with_warmup: 'constant, with warmup_ratio' },
+  lr_scheduler_type: {
+    ...aliases(
+      'cosine or another that is known before the run: one that follows the reward, which is noisy, would fall by chance',
+      ...['reduce_lr_on_plateau', 'greedy'],
+    ),
+    wsd: 'warmup_stable_decay',
+  },
   'native.device': {
     ...aliases(
       'webgpu, or backend: trl, which trains with PyTorch on CUDA: ONNX Runtime’s provider for CUDA was never tried here',

@@ -70,7 +70,7 @@ export const verlNames: Readonly<Record<string, Text>> = {
     'lr_warmup_steps',
   ),
   ...aliases('schedules are as long as the run: leave it out', 'actor_rollout_ref.actor.optim.total_training_steps'),
-  ...aliases('cosine falls along half a wave: leave it out', 'num_cycles'),
+  ...aliases('write it in lr_scheduler_kwargs: {num_cycles: 0.5}', 'num_cycles'),
   ...aliases('write them as two keys: adam_beta1 and adam_beta2', 'betas', 'adam_betas'),
   ...aliases('write them as two keys: epsilon and epsilon_high', 'eps_clip_low_high'),
   ...aliases(

@@ -24,6 +24,7 @@ import {
   rewardEntries,
   rollout,
   save,
+  scheduleSettings,
   sweep,
   tinker,
   trl,
@@ -401,16 +402,8 @@ const keys = {
     lr_scheduler_type: z
       .enum(learningRateSchedules)
       .default(training.lr_scheduler_type)
-      .describe('the learning rate after warm-up: linear and cosine fall to 0'),
-    lr_scheduler_kwargs: z
-      .strictObject({
-        min_lr_rate: fraction.exactOptional().describe('a fraction of learning_rate'),
-        min_lr: z.number().nonnegative().exactOptional().describe('the rate itself'),
-      })
-      .default({})
-      .describe(
-        'with cosine_with_min_lr, where it ends: {min_lr_rate: 0.1}, a fraction of learning_rate, or {min_lr: 1e-7}',
-      ),
+      .describe('the learning rate after warm-up, as in transformers: linear and cosine fall to 0'),
+    lr_scheduler_kwargs: scheduleSettings.default({}).describe('settings of the schedule, as in transformers'),
     warmup_ratio: fraction
       .default(training.warmup_ratio)
       .describe('fraction of the steps in which the learning rate rises from 0'),

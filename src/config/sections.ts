@@ -1,8 +1,45 @@
 // The nested objects of a configuration: rewards, adapters, rollouts, curriculum, evaluations, checkpoints, and the settings of each engine.
 import { z } from 'zod';
+import { fallNames, LEAST_POLYNOMIAL_RATE } from '../grpo/schedules.ts';
 import { trainingDefaults } from '../grpo/training-defaults.ts';
 import { MOST_SAMPLES } from './limits.ts';
 import { count, duration, fraction, names, plainObject, positive } from './shapes.ts';
+
+/** Settings of learning-rate schedules; `settingsOfSchedule` says which schedule reads which. */
+export const scheduleSettings = z.strictObject({
+  min_lr_rate: fraction
+    .exactOptional()
+    .describe('cosine_with_min_lr, cosine_warmup_with_min_lr: where the rate ends, a fraction of learning_rate'),
+  min_lr: z.number().nonnegative().exactOptional().describe('the same: the rate itself'),
+  num_cycles: positive
+    .exactOptional()
+    .describe(
+      'schedules with a cosine: its waves, by default 0.5; cosine_with_restarts: how often it falls, by default 1',
+    ),
+  warmup_lr_rate: fraction
+    .exactOptional()
+    .describe('cosine_warmup_with_min_lr: the first rate, a fraction of learning_rate'),
+  lr_end: z
+    .number()
+    .nonnegative()
+    .exactOptional()
+    .describe(`polynomial: the rate at its end, by default ${LEAST_POLYNOMIAL_RATE}`),
+  power: positive.exactOptional().describe('polynomial: its power, by default 1'),
+  timescale: count
+    .exactOptional()
+    .describe('inverse_sqrt: the rate is half after 3 times as many steps, by default as many as warm up, or 10000'),
+  num_decay_steps: count.exactOptional().describe('warmup_stable_decay: steps in which the rate falls'),
+  num_stable_steps: z
+    .int()
+    .nonnegative()
+    .exactOptional()
+    .describe('warmup_stable_decay: steps at learning_rate, by default those that are left'),
+  warmup_type: z.enum(fallNames).exactOptional().describe('warmup_stable_decay: how the rate rises, by default linear'),
+  decay_type: z.enum(fallNames).exactOptional().describe('warmup_stable_decay: how the rate falls, by default cosine'),
+  min_lr_ratio: fraction
+    .exactOptional()
+    .describe('warmup_stable_decay: where the rate begins and ends, a fraction of learning_rate, by default 0'),
+});
 
 /** Larger weights would drown other rewards in rounding, and overflow sums. */
 const LARGEST_WEIGHT = 1e6;

@@ -55,6 +55,9 @@ const same = Object.fromEntries(sameNames.map((key) => [key, trlField(key)])) as
 /** TRL counts updates, of which a step has several. */
 const updates = (steps: number, { config }: Given) => steps * config.num_iterations * config.steps_per_generation;
 
+/** The settings of schedules that are numbers of steps. */
+const countsOfSteps = ['timescale', 'num_decay_steps', 'num_stable_steps'];
+
 /** The updates in `every` steps; all updates of the run if `every` is null, for what happens only at the end. */
 const everyUpdates = (every: number | null | undefined, given: Given) => updates(every ?? given.steps, given);
 
@@ -157,9 +160,13 @@ export const unslothMapping: Readonly<Partial<Record<UnslothKey, HandoffRow>>> =
   lr_scheduler_type: to('GRPOConfig.lr_scheduler_type', ({ config: { lr_scheduler_type: type } }) =>
     type === 'constant' ? 'constant_with_warmup' : type,
   ),
-  lr_scheduler_kwargs: to('GRPOConfig.lr_scheduler_kwargs', ({ config: { lr_scheduler_kwargs: kwargs } }) =>
-    Object.keys(kwargs).length > 0 ? kwargs : null,
-  ),
+  lr_scheduler_kwargs: to('GRPOConfig.lr_scheduler_kwargs', (given) => {
+    const kwargs = Object.entries(given.config.lr_scheduler_kwargs).map(([name, value]) => [
+      name,
+      typeof value === 'number' && countsOfSteps.includes(name) ? updates(value, given) : value,
+    ]);
+    return kwargs.length > 0 ? Object.fromEntries(kwargs) : null;
+  }),
   warmup_ratio: to('GRPOConfig.warmup_steps', (given) =>
     updates(Math.ceil(given.config.warmup_ratio * given.steps), given),
   ),

@@ -51,6 +51,14 @@ const trackerNames = {
   trackio: 'trackio',
 };
 
+/** verl’s schedules. */
+const schedules: Readonly<Partial<Record<Config['lr_scheduler_type'], string>>> = {
+  constant: 'constant',
+  constant_with_warmup: 'constant',
+  cosine: 'cosine',
+  cosine_with_min_lr: 'cosine',
+};
+
 export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
   ...sharedRows('verl', 'your own cluster'),
   seed: {
@@ -213,14 +221,19 @@ export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
 
   learning_rate: to(`${ACTOR}.optim.lr`, ({ config }) => config.learning_rate),
   lr_scheduler_type: unless(
-    to(`${ACTOR}.optim.lr_scheduler_type`, ({ config: { lr_scheduler_type: type } }) =>
-      type === 'cosine_with_min_lr' ? 'cosine' : type,
-    ),
-    '`linear`',
+    to(`${ACTOR}.optim.lr_scheduler_type`, ({ config }) => schedules[config.lr_scheduler_type] ?? null),
+    `all but ${Object.keys(schedules)
+      .map((name) => `\`${name}\``)
+      .join(', ')}`,
     ({ lr_scheduler_type }) =>
-      lr_scheduler_type === 'linear' ? 'verl’s rates are constant or follow a cosine' : undefined,
+      schedules[lr_scheduler_type] ? undefined : 'verl’s rates are constant or follow a cosine',
   ),
-  lr_scheduler_kwargs: to(`${ACTOR}.optim.min_lr_ratio`, ({ config }) => leastFraction(config)),
+  lr_scheduler_kwargs: {
+    writes: {
+      [`${ACTOR}.optim.min_lr_ratio`]: ({ config }) => leastFraction(config),
+      [`${ACTOR}.optim.num_cycles`]: ({ config }) => config.lr_scheduler_kwargs.num_cycles ?? 0.5,
+    },
+  },
   warmup_ratio: to(`${ACTOR}.optim.lr_warmup_steps`, ({ config, steps }) => Math.ceil(config.warmup_ratio * steps)),
   weight_decay: to(`${ACTOR}.optim.weight_decay`, ({ config }) => config.weight_decay),
   adam_beta1: to(`${ACTOR}.optim.betas`, betas),
