@@ -50,14 +50,16 @@ export interface CallParts {
 export interface TextForm {
   readonly open: string;
   readonly close: string;
-  /** What stands before other values. @default nothing */
-  readonly otherwise?: string;
+  /** What stands before a value of another type, as JSON Schema calls it. @default nothing */
+  otherwise?(type: string): string;
   /** What would end a string. */
   readonly without: readonly string[];
   /** What may follow a backslash. @default a backslash is an ordinary character */
   readonly escapes?: string;
   /** Whether strings inside lists and objects have this form, too, instead of JSON's. */
   readonly isEverywhere?: boolean;
+  /** Whether lists and objects are not written in JSON. */
+  readonly isFlat?: boolean;
 }
 
 /** Streams the text of a turn while it is sampled. */

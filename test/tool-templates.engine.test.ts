@@ -35,10 +35,11 @@ const tools: ToolSpec[] = [
     parameters: {
       type: 'object',
       properties: {
-        a: { type: 'number' },
-        words: { type: 'array' },
-        text: { type: 'string' },
-        flag: { type: 'boolean' },
+        // Command R's template demands descriptions.
+        a: { type: 'number', description: 'A number' },
+        words: { type: 'array', description: 'Words' },
+        text: { type: 'string', description: 'A text' },
+        flag: { type: 'boolean', description: 'A flag' },
       },
       required: ['a'],
     },
@@ -87,7 +88,8 @@ for (const path of paths)
     const written = syntax.render({ name: 'add', arguments: args });
     const messages = [question];
     const called: Message = { role: 'assistant', content: '', toolCalls: [{ id, name: 'add', arguments: args }] };
-    const whole = native ? template.render([...messages, called, answer(id)], { tools }) : '';
+    const { argumentsAsText = false } = use;
+    const whole = native ? template.render([...messages, called, answer(id)], { tools, argumentsAsText }) : '';
     const offered = template.render(messages, native ? { tools } : {});
     const alphabet = `${' '.repeat(1)}\n!"'()*,-./:;=?_{}[]\\<>0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ`;
     const tokenizer = tokenizerOf([whole, offered, written, alphabet], syntax.markers);
@@ -120,7 +122,7 @@ for (const path of paths)
     const text = template.render(copy, {
       tools,
       addGenerationPrompt: true,
-      argumentsAsText: use.argumentsAsText ?? false,
+      argumentsAsText,
     });
     const second = renderer.render({ messages: conversation.slice(0, 3), tools }).ids;
     const sampledEnd = first.length + tokenizer.encode(written).length + 1;

@@ -1,9 +1,7 @@
 // Compares the messages that clients send back with the answers that they got. They are equal if their data is, whatever a library did to their form.
-import { opensThoughts, thinkingTags } from '../common/opening.ts';
+import { thinkingTags, thoughtsBegun } from '../common/opening.ts';
 import { isObject } from '../errors.ts';
 import type { Message, ToolCall } from '../message.ts';
-
-const [THINK, THOUGHT] = thinkingTags;
 
 /** A message as data. */
 export interface SentMessage {
@@ -31,14 +29,16 @@ export function isAnswer(sent: SentMessage, answer: SentMessage): boolean {
 
 /** Splits thoughts off the beginning of an answer. Spaces at its ends do not count, since clients trim texts. */
 function withoutThoughts(content: string, opening: string): { said: string; thoughts: string } {
-  const begun = content.trimStart().startsWith(THINK);
-  const end = content.indexOf(THOUGHT);
-  const text = begun ? content.trimStart().slice(THINK.length) : content;
-  if (end >= 0) {
-    const [thoughts, ...rest] = text.split(THOUGHT);
-    return { said: rest.join(THOUGHT).trim(), thoughts: thoughts!.trim() };
+  const trimmed = content.trimStart();
+  const begun = thoughtsBegun(trimmed);
+  const opened = begun ?? thoughtsBegun(opening);
+  const [think, thought] = opened ?? thinkingTags;
+  const text = begun ? trimmed.slice(think.length) : content;
+  if (text.includes(thought)) {
+    const [thoughts, ...rest] = text.split(thought);
+    return { said: rest.join(thought).trim(), thoughts: thoughts!.trim() };
   }
-  return begun || opensThoughts(opening) ? { said: '', thoughts: text.trim() } : { said: content.trim(), thoughts: '' };
+  return opened ? { said: '', thoughts: text.trim() } : { said: content.trim(), thoughts: '' };
 }
 
 /** A call without its id, which clients choose anew, and without the form of its arguments. */

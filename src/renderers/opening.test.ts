@@ -38,6 +38,10 @@ test('the opening is the prompt from its open tag on', () => {
     ['Let me see.\n<think>\n\n', '<think>\n\n'],
     ['<think>\nOkay, so ', '<think>\nOkay, so '],
     ['<reasoning>\n', '<reasoning>\n'],
+    ['<think:opensource>', '<think:opensource>'],
+    ['<think:opensource></think:opensource>', ''],
+    ['<seed:think>Okay, so ', '<seed:think>Okay, so '],
+    ['<|open|>think<|sep|>', '<|open|>think<|sep|>'],
     ['<think>\n\n</think>\n\n', ''],
     [
       '{% if enable_thinking is defined and not enable_thinking %}<think></think>{% else %}<think>{% endif %}',

@@ -44,16 +44,8 @@ const described: readonly (readonly [offer: RegExp, syntax: ToolSyntax])[] = [
 
 /** Families whose syntax is not known, by features of their calls. */
 const unknown: readonly (readonly [call: RegExp, family: string])[] = [
-  [/\]<\]minimax\[>\[/, 'MiniMax M3'],
-  [/Action:\s*```json/, 'Command R (Cohere)'],
   [/<(?:\w+:)?invoke name=/, 'XML with <invoke>'],
-  [/<\|open\|>call tool=/, 'Kimi K3'],
-  [/<tool_calls>\s*\{/, 'MiniMax M1'],
-  [/<tool_call:\w+>/, 'Hunyuan (Tencent)'],
-  [/<\|tool_call:begin\|>/, 'Solar (Upstage)'],
-  [/<\|function_call\|>|function call<\|role_sep\|>/, 'GigaChat'],
   [/functools\[/, 'Phi-3 or Functionary'],
-  [/<function=[^>]*>\{|^(?:>>>)?\w+\n\{/, 'Functionary'],
   [/<\|channel\|>/, 'gpt-oss'],
 ];
 

@@ -1,7 +1,15 @@
-// Tool calls of DeepSeek V3, R1 and V3.1, whose marks contain special bars and spaces, and the similar ones of Kimi K2: a name, a mark, and arguments in JSON.
+// Tool calls of DeepSeek V3, R1 and V3.1, whose marks contain special bars and spaces, and the similar ones of Kimi K2 and Solar: a name, a mark, and arguments in JSON.
+import { otherThinkingTags } from '../common/opening.ts';
 import { writableArguments } from './call-arguments.ts';
 import { endOfBody, mayBeginWith, unended } from './tagged-calls.ts';
-import { callWithArguments, type NamedArguments, spacedJson, type ToolSyntax } from './tool-syntax.ts';
+import {
+  callId,
+  callWithArguments,
+  type NamedArguments,
+  type ReadCall,
+  spacedJson,
+  type ToolSyntax,
+} from './tool-syntax.ts';
 
 /** The marks of a syntax: of a call, and those around all calls of a turn. */
 interface Marks {
@@ -10,6 +18,8 @@ interface Marks {
   readonly end: string;
   readonly beginAll: string;
   readonly endAll: string;
+  /** Marks of the turn that are neither text nor a call. @default none */
+  readonly others?: readonly string[];
 }
 
 const deepSeek: Marks = {
@@ -36,16 +46,17 @@ function deepSeekCall(before: string, body: string): NamedArguments | string {
 
 function syntaxOf(
   marks: Marks,
-  read: (before: string, body: string) => NamedArguments | string,
+  read: (before: string, body: string) => ReadCall | string,
   render: ToolSyntax['render'],
 ): ToolSyntax {
-  const { begin, separator, end, beginAll, endAll } = marks;
+  const { begin, separator, end, beginAll, endAll, others = [] } = marks;
+  const between = [beginAll, endAll, ...others];
   return {
-    markers: Object.values(marks),
+    markers: [begin, separator, end, ...between],
     lastCharacters: '>',
     find(text, ended) {
       const start = text.indexOf(begin);
-      const mark = [beginAll, endAll].map((each) => ({ each, at: text.indexOf(each) })).filter(({ at }) => at >= 0);
+      const mark = between.map((each) => ({ each, at: text.indexOf(each) })).filter(({ at }) => at >= 0);
       const first = mark.sort((a, b) => a.at - b.at)[0];
       if (first && (start < 0 || first.at < start))
         return { start: first.at, end: first.at + first.each.length, call: [] };
@@ -58,7 +69,7 @@ function syntaxOf(
       const call = read(text.slice(start + begin.length, split).trim(), text.slice(split + separator.length, close));
       return { start, end: behind, call };
     },
-    mayBegin: (text) => Math.min(mayBeginWith(text, begin), mayBeginWith(text, beginAll), mayBeginWith(text, endAll)),
+    mayBegin: (text) => Math.min(...[begin, ...between].map((each) => mayBeginWith(text, each))),
     render,
   };
 }
@@ -91,4 +102,34 @@ export const kimiK2: ToolSyntax = {
     },
   ),
   idOf: (name, index) => `functions.${name}:${index - 1}`,
+};
+
+const solarMarks: Marks = {
+  begin: '<|tool_call:begin|>',
+  separator: '<|tool_call:args|>',
+  end: '<|tool_call:end|>',
+  beginAll: '<|tool_calls|>',
+  endAll: '<|calls|>',
+  others: ['<|begin|>assistant', '<|content|>'],
+};
+const SOLAR_NAME = '<|tool_call:name|>';
+
+/** Each call has an id. Thoughts, text and calls are parts of a turn, each of which begins with its own mark. */
+export const solar: ToolSyntax = {
+  ...syntaxOf(
+    solarMarks,
+    (head, json) => {
+      const [id, name] = head.split(SOLAR_NAME).map((part) => part.trim());
+      if (!id || !name) return `the call has no ${SOLAR_NAME}`;
+      const call = callWithArguments(name, json.trim());
+      return typeof call === 'string' ? call : { id, ...call };
+    },
+    (call) => {
+      const { begin, separator, end, beginAll } = solarMarks;
+      const json = spacedJson(writableArguments(call));
+      return `${beginAll}${begin}${callId(1)}${SOLAR_NAME}${call.name}${separator}${json}${end}`;
+    },
+  ),
+  markers: [...Object.values(solarMarks).flat(), '<|begin|>', SOLAR_NAME],
+  thoughts: otherThinkingTags.solar,
 };

@@ -1,4 +1,5 @@
 // Tool calls of Gemma 4: <|tool_call>call:name{key:<|"|>text<|"|>,other:1}<tool_call|>. Strings have their own marks, and keys have no quotes. FunctionGemma has other marks.
+import { otherThinkingTags } from '../common/opening.ts';
 import type { CallParts } from '../rendering.ts';
 import { type ReadArguments, readArguments, writableArguments } from './call-arguments.ts';
 import { mayBeginWith, unended } from './tagged-calls.ts';
@@ -38,7 +39,12 @@ function syntaxOf(marks: Marks): ToolSyntax {
   };
 }
 
-export const gemma4 = syntaxOf({ open: '<|tool_call>', close: '<tool_call|>', quote: '<|"|>' });
+const gemma4Calls = syntaxOf({ open: '<|tool_call>', close: '<tool_call|>', quote: '<|"|>' });
+export const gemma4: ToolSyntax = {
+  ...gemma4Calls,
+  markers: [...gemma4Calls.markers, '<|channel>', '<channel|>'],
+  thoughts: otherThinkingTags.gemma,
+};
 export const functionGemma = syntaxOf({
   open: '<start_function_call>',
   close: '<end_function_call>',

@@ -1,6 +1,8 @@
 // Tool calls of GLM 4.5 and later: <tool_call>name, then <arg_key>key</arg_key><arg_value>value</arg_value> for each argument, and </tool_call>.
+// Those of Hunyuan 3 have a suffix in all tags, and tags around all calls of a turn.
+import { otherThinkingTags } from '../common/opening.ts';
 import type { CallParts } from '../rendering.ts';
-import { mayBeginTagged } from './tagged-calls.ts';
+import { mayBeginTagged, mayBeginWith } from './tagged-calls.ts';
 import { findTexts, type TaggedTexts } from './tagged-texts.ts';
 import { callInTexts } from './text-arguments.ts';
 import type { ToolSyntax } from './tool-syntax.ts';
@@ -34,5 +36,44 @@ function partsOf(name: string): CallParts {
     after: CLOSE,
     argument: (key) => [`<arg_key>${key}</arg_key>\n<arg_value>`, '</arg_value>\n'],
     text: { open: '', close: '', without: ['</arg_value>'] },
+  };
+}
+
+const hunyuanTags = (name: string) => [`<${name}:opensource>`, `</${name}:opensource>`] as const;
+const [ALL_OPEN, ALL_CLOSE] = hunyuanTags('tool_calls');
+const [CALL_OPEN, CALL_CLOSE] = hunyuanTags('tool_call');
+const [SEPARATOR] = hunyuanTags('tool_sep');
+const [KEY_OPEN, KEY_CLOSE] = hunyuanTags('arg_key');
+const [VALUE_OPEN, VALUE_CLOSE] = hunyuanTags('arg_value');
+const HUNYUAN_VALUE_END = new RegExp(`${VALUE_CLOSE}(?=\\s*(?:${KEY_OPEN}|${CALL_CLOSE}))`, 'g');
+
+const hunyuanTexts: TaggedTexts = {
+  open: ALL_OPEN,
+  close: ALL_CLOSE,
+  name: new RegExp(`\\s*${CALL_OPEN}\\s*([^<\\s]+)\\s*${SEPARATOR}`, 'y'),
+  key: new RegExp(`\\s*${KEY_OPEN}([^<]*)${KEY_CLOSE}\\s*${VALUE_OPEN}`, 'y'),
+  argument: ([, key]) => [key!.trim(), HUNYUAN_VALUE_END],
+  tail: new RegExp(`\\s*${CALL_CLOSE}`, 'y'),
+  end: new RegExp(`\\s*${ALL_CLOSE}`, 'y'),
+  fault: `the calls are not a name, ${SEPARATOR}, and ${KEY_OPEN} with ${VALUE_OPEN}`,
+};
+
+export const hunyuan: ToolSyntax = {
+  markers: [ALL_OPEN, ALL_CLOSE, CALL_OPEN, CALL_CLOSE, SEPARATOR, KEY_OPEN, KEY_CLOSE, VALUE_OPEN, VALUE_CLOSE],
+  thoughts: otherThinkingTags.hunyuan,
+  lastCharacters: '>',
+  find: (text, ended, tools) => findTexts(hunyuanTexts, text, ended, tools),
+  mayBegin: (text) => mayBeginWith(text, ALL_OPEN),
+  render: (call) => callInTexts(call, partsOfHunyuan(call.name)),
+  parts: partsOfHunyuan,
+};
+
+function partsOfHunyuan(name: string): CallParts {
+  return {
+    before: `${ALL_OPEN}\n${CALL_OPEN}${name}${SEPARATOR}\n`,
+    between: '',
+    after: `${CALL_CLOSE}\n${ALL_CLOSE}`,
+    argument: (key) => [`${KEY_OPEN}${key}${KEY_CLOSE}\n${VALUE_OPEN}`, `${VALUE_CLOSE}\n`],
+    text: { open: '', close: '', without: [VALUE_CLOSE] },
   };
 }

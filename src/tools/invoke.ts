@@ -1,4 +1,4 @@
-// Tool calls of MiniMax M2, and of DeepSeek from V3.2 on: <invoke name="f"><parameter name="key">value</parameter></invoke>, all of a turn between two tags.
+// Tool calls of MiniMax M2, Muse Glimmer, and DeepSeek from V3.2 on: <invoke name="f"><parameter name="key">value</parameter></invoke>, all of a turn between two tags.
 import type { CallParts, TextForm } from '../rendering.ts';
 import { mayBeginWith } from './tagged-calls.ts';
 import { findTexts, type TaggedTexts } from './tagged-texts.ts';
@@ -29,12 +29,8 @@ function invokeSyntax({ all, prefix = '', typed = false }: InvokeForm): ToolSynt
     end: new RegExp(`\\s*${close}`, 'y'),
     fault: `the calls are not ${invoke}…"> with ${parameter}…"> and their ends`,
   };
-  const text: TextForm = {
-    open: typed ? ' string="true">' : '>',
-    close: '',
-    without: [parameterEnd],
-    otherwise: typed ? ' string="false">' : '>',
-  };
+  const [asText, asJson] = typed ? [' string="true">', ' string="false">'] : ['>', '>'];
+  const text: TextForm = { open: asText, close: '', without: [parameterEnd], otherwise: () => asJson };
   const parts = (name: string): CallParts => ({
     before: `${open}\n${invoke}${name}">\n`,
     between: '',
@@ -48,11 +44,7 @@ function invokeSyntax({ all, prefix = '', typed = false }: InvokeForm): ToolSynt
     find: (turn, ended, tools) => findTexts(texts, turn, ended, tools),
     mayBegin: (turn) => mayBeginWith(turn, open),
     render: (call) =>
-      writtenCall(
-        call,
-        parts(call.name),
-        (value) => (typeof value === 'string' ? text.open : text.otherwise) + textOrJson(value),
-      ),
+      writtenCall(call, parts(call.name), (value) => (typeof value === 'string' ? asText : asJson) + textOrJson(value)),
     parts,
   };
 }
@@ -60,3 +52,4 @@ function invokeSyntax({ all, prefix = '', typed = false }: InvokeForm): ToolSynt
 export const miniMaxM2 = invokeSyntax({ all: 'minimax:tool_call' });
 export const deepSeekV32 = invokeSyntax({ all: 'function_calls', prefix: '｜DSML｜', typed: true });
 export const deepSeekV4 = invokeSyntax({ all: 'tool_calls', prefix: '｜DSML｜', typed: true });
+export const museGlimmer = invokeSyntax({ all: 'function_calls', prefix: 'atem:' });

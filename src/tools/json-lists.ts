@@ -1,8 +1,10 @@
-// Tool calls that are lists in JSON between two tags: of Nemotron Nano 2, Apriel and Command (Cohere); of Granite 3 and Apertus, whose lists end with their bracket.
+// Tool calls that are lists in JSON between two tags: of Nemotron Nano 2, Apriel and Command (Cohere); of Granite 3 and Apertus, whose lists end with their bracket;
+// of Command R, whose list is a block of code; and of MiniMax M1, whose calls are objects on lines of their own.
+import { otherThinkingTags } from '../common/opening.ts';
 import { writableArguments } from './call-arguments.ts';
 import { callsInList } from './call-list.ts';
 import { jsonExtent } from './json-extent.ts';
-import { mayBeginWith, unended } from './tagged-calls.ts';
+import { mayBeginWith, overlap, unended } from './tagged-calls.ts';
 import { type CallKeys, type NamedArguments, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 
 interface ListForm {
@@ -70,9 +72,72 @@ export const apertus = listSyntax({
   item: (call) => ({ [call.name]: writableArguments(call) }),
 });
 
-export const command = listSyntax({
+const commandLists = listSyntax({
   open: '<|START_ACTION|>',
   close: '<|END_ACTION|>',
   keys: { name: 'tool_name', arguments: 'parameters', id: 'tool_call_id' },
   item: (call) => ({ tool_call_id: '0', tool_name: call.name, parameters: writableArguments(call) }),
 });
+export const command: ToolSyntax = { ...commandLists, thoughts: otherThinkingTags.command };
+
+const ACTION = /Action:\s*```(?:json)?\s*(?=\[)/;
+const MAY_BE_ACTION = /Action:\s*(?:`{0,2}$|```(?:j|js|jso)?$|```(?:json)?\s*(?:$|\[))/;
+const commandKeys: CallKeys = { name: 'tool_name', arguments: 'parameters' };
+
+export const commandR: ToolSyntax = {
+  markers: [],
+  lastCharacters: '`',
+  find(text, ended) {
+    const head = ACTION.exec(text);
+    if (!head) return undefined;
+    const start = head.index;
+    const list = start + head[0].length;
+    const unfinished = ended ? { start, end: text.length, call: unended('```') } : undefined;
+    const extent = jsonExtent(text, list);
+    if ('isOpen' in extent) return unfinished;
+    const close = text.indexOf('```', 'end' in extent ? extent.end : extent.brokenAfter);
+    if (close < 0) return unfinished;
+    return { start, end: close + 3, call: callsInList(text.slice(list, close), commandKeys) };
+  },
+  mayBegin(text) {
+    const at = text.search(MAY_BE_ACTION);
+    return at < 0 ? text.length - overlap(text, 'Action:') : at;
+  },
+  render: (call) => {
+    const list = [{ tool_name: call.name, parameters: writableArguments(call) }];
+    return `Action:\n\`\`\`json\n${JSON.stringify(list, null, 4)}\`\`\``;
+  },
+};
+
+const [LINES_OPEN, LINES_CLOSE] = ['<tool_calls>', '</tool_calls>'];
+
+export const miniMaxM1: ToolSyntax = {
+  markers: [LINES_OPEN, LINES_CLOSE],
+  lastCharacters: '>',
+  find(text, ended) {
+    const start = text.indexOf(LINES_OPEN);
+    if (start < 0) return undefined;
+    const unfinished = ended ? { start, end: text.length, call: unended(LINES_CLOSE) } : undefined;
+    const objects: string[] = [];
+    for (let at = start + LINES_OPEN.length; ; ) {
+      at += /^\s*/.exec(text.slice(at))![0].length;
+      const extent = text[at] === '{' ? jsonExtent(text, at) : { brokenAfter: at };
+      if ('isOpen' in extent) return unfinished;
+      if ('end' in extent) {
+        objects.push(text.slice(at, extent.end));
+        at = extent.end;
+        continue;
+      }
+      const close = text.indexOf(LINES_CLOSE, extent.brokenAfter);
+      if (close < 0) return unfinished;
+      const body = close === at ? `[${objects.join(',')}]` : text.slice(start + LINES_OPEN.length, close);
+      return {
+        start,
+        end: close + LINES_CLOSE.length,
+        call: callsInList(body, { name: 'name', arguments: 'arguments' }),
+      };
+    }
+  },
+  mayBegin: (text) => mayBeginWith(text, LINES_OPEN),
+  render: (call) => `${LINES_OPEN}\n${spacedJson(named(call))}\n${LINES_CLOSE}`,
+};

@@ -1,4 +1,5 @@
 // Tool calls of Mistral: since version 3 of its templates a list in JSON after [TOOL_CALLS], since version 11 a name and [ARGS] for each call.
+import { otherThinkingTags } from '../common/opening.ts';
 import { writableArguments } from './call-arguments.ts';
 import { callsInList } from './call-list.ts';
 import { jsonExtent } from './json-extent.ts';
@@ -25,6 +26,7 @@ export const mistral: ToolSyntax = {
 
 export const mistralArgs: ToolSyntax = {
   ...common,
+  thoughts: otherThinkingTags.mistral,
   render: (call) => `${CALLS}${call.name}${ARGS}${spacedJson(writableArguments(call))}`,
 };
 

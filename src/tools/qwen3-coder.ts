@@ -1,5 +1,6 @@
 // Tool calls of Qwen3-Coder, Qwen3.5 and Nemotron 3: <tool_call><function=name><parameter=key>value</parameter>…</function></tool_call>, on lines of their own.
 // Those of Seed-OSS have other outer tags, and values directly between theirs.
+import { otherThinkingTags } from '../common/opening.ts';
 import type { CallParts } from '../rendering.ts';
 import { mayBeginTagged, mayBeginWith, unended } from './tagged-calls.ts';
 import { findTexts, type TaggedTexts } from './tagged-texts.ts';
@@ -76,7 +77,7 @@ const seedTexts: TaggedTexts = {
 
 export const seedOss: ToolSyntax = {
   markers: [SEED_OPEN, SEED_CLOSE],
-  thoughts: ['<seed:think>', '</seed:think>'],
+  thoughts: otherThinkingTags.seed,
   lastCharacters: '>',
   find: (text, ended, tools) => findTexts(seedTexts, text, ended, tools),
   mayBegin: (text) => mayBeginWith(text, SEED_OPEN),

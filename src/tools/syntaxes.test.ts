@@ -46,6 +46,17 @@ const openings: Readonly<Record<ToolSyntaxName, string>> = {
   command: '<|START_ACTION|>',
   minimax_m2: '<minimax:tool_call>',
   seed_oss: '<seed:tool_call>',
+  muse_glimmer: '<atem:function_calls>',
+  solar: '<|tool_call:begin|>',
+  hunyuan: '<tool_calls:opensource>',
+  command_r: 'Action: ```json\n[',
+  minimax_m1: '<tool_calls>',
+  minimax_m3: ']<]minimax[>[<tool_call>',
+  kimi_k3: '<|open|>tools<|sep|>',
+  gigachat3: 'function call<|role_sep|>',
+  gigachat31: '<|function_call|>',
+  functionary_v31: '<function=',
+  functionary_v32: '>>>',
 };
 
 /** Marks behind a call that is complete without them. */
@@ -58,8 +69,17 @@ const tails: Partial<Record<ToolSyntaxName, string>> = {
 };
 
 /** Syntaxes with arguments whose types only a schema tells, and those in which a key must be a name. */
-const untyped: readonly ToolSyntaxName[] = ['qwen3_coder', 'glm4', 'minicpm5', 'minimax_m2', 'seed_oss'];
-const namedKeys: readonly ToolSyntaxName[] = ['lfm2', 'gemma4', 'function_gemma', 'olmo3'];
+const untyped: readonly ToolSyntaxName[] = [
+  'qwen3_coder',
+  'glm4',
+  'minicpm5',
+  'minimax_m2',
+  'seed_oss',
+  'muse_glimmer',
+  'hunyuan',
+  'minimax_m3',
+];
+const namedKeys: readonly ToolSyntaxName[] = ['lfm2', 'gemma4', 'function_gemma', 'olmo3', 'minimax_m3'];
 
 const texts: ToolSpec = {
   name: 'f',
@@ -93,7 +113,7 @@ for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[]) {
         written.map(render).join(name === 'llama3' ? '; ' : '\n'),
       );
       assert.deepEqual(withoutIds(toolCalls), written);
-      if (!['kimi_k2', 'command'].includes(name)) assert.deepEqual(toolCalls.at(-1)?.id, 'call00003');
+      if (!['kimi_k2', 'command', 'solar'].includes(name)) assert.deepEqual(toolCalls.at(-1)?.id, 'call00003');
       assert.deepEqual([parseErrors, content], [[], '']);
     });
 
@@ -609,6 +629,97 @@ test('calls that parsers of other programs are tested with', () => {
       'function_gemma',
       '<start_function_call>call:update{meta:{a:1,<escape>b c<escape>:[<escape>x<escape>]},tags:[<escape>}<escape>,true]}<end_function_call>',
       [['update', { meta: { a: 1, 'b c': ['x'] }, tags: ['}', true] }]],
+    ],
+    [
+      'gigachat3',
+      'I look.<|message_sep|>\n\nfunction call<|role_sep|>\n{"name": "update", "arguments": {"nick": "x", "meta": {"a": [true, "}"]}}}',
+      [['update', { nick: 'x', meta: { a: [true, '}'] } }]],
+      'I look.',
+    ],
+    [
+      'gigachat31',
+      'I look.<|function_call|>{"name": "get_weather", "arguments": {"city": "Tokyo"}}<|message_sep|>',
+      [weather('Tokyo')],
+      'I look.',
+    ],
+    [
+      'solar',
+      '<|think|>The format is <|tool_call:begin|>1<|tool_call:name|>f<|tool_call:args|>{}<|tool_call:end|>.<|end|><|begin|>assistant<|tool_calls|><|tool_call:begin|>a1b2c3d4e5<|tool_call:name|>get_weather<|tool_call:args|>{"city":"Seoul"}<|tool_call:end|><|tool_call:begin|>b1b2c3d4e5<|tool_call:name|>get_time<|tool_call:args|>{}<|tool_call:end|><|calls|>',
+      [weather('Seoul'), ['get_time', {}]],
+      '<|think|>The format is <|tool_call:begin|>1<|tool_call:name|>f<|tool_call:args|>{}<|tool_call:end|>.<|end|>',
+    ],
+    [
+      'hunyuan',
+      '<tool_calls:opensource>\n<tool_call:opensource>get_weather<tool_sep:opensource>\n<arg_key:opensource>city</arg_key:opensource>\n<arg_value:opensource>Max-Vorstadt 2026</arg_value:opensource>\n<arg_key:opensource>days</arg_key:opensource>\n<arg_value:opensource>3</arg_value:opensource>\n</tool_call:opensource>\n<tool_call:opensource>get_time<tool_sep:opensource></tool_call:opensource></tool_calls:opensource>',
+      [
+        ['get_weather', { city: 'Max-Vorstadt 2026', days: 3 }],
+        ['get_time', {}],
+      ],
+    ],
+    [
+      'kimi_k3',
+      'Hm.<|close|>think<|sep|><|open|>response<|sep|>Sure.<|close|>response<|sep|><|open|>tools<|sep|><|open|>call tool="get_weather" index="1"<|sep|><|open|>argument key="city" type="string"<|sep|>42<|close|>argument<|sep|><|open|>argument key="days" type="number"<|sep|>1e2<|close|>argument<|sep|><|close|>call<|sep|><|open|>call tool="update" index="2"<|sep|><|open|>argument key="tags" type="array"<|sep|>["a"]<|close|>argument<|sep|><|open|>argument key="say &quot;&amp;&quot;" type="string"<|sep|>x<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|><|close|>message<|sep|>',
+      [
+        ['get_weather', { city: '42', days: 100 }],
+        ['update', { tags: ['a'], 'say "&"': 'x' }],
+      ],
+      'Hm.<|close|>think<|sep|>Sure.',
+    ],
+    [
+      'minimax_m3',
+      'Again.]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="get_weather">]<]minimax[>[<city>北京]<]minimax[>[</city>]<]minimax[>[<days>6]<]minimax[>[</days>]<]minimax[>[</invoke>\n]<]minimax[>[<invoke name="update">]<]minimax[>[<tags>]<]minimax[>[<item>7]<]minimax[>[</item>]<]minimax[>[<item>]<]minimax[>[<k>a < b]<]minimax[>[</k>]<]minimax[>[</item>]<]minimax[>[</tags>]<]minimax[>[<meta>]<]minimax[>[</meta>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>',
+      [
+        ['get_weather', { city: '北京', days: 6 }],
+        ['update', { tags: [7, { k: 'a < b' }], meta: {} }],
+      ],
+      'Again.',
+    ],
+    [
+      'minimax_m1',
+      'Let me see.\n<tool_calls>\n{"name": "get_weather", "arguments": {"city": "</tool_calls>"}}\n{"name": "get_time", "arguments": {}}\n</tool_calls>',
+      [weather('</tool_calls>'), ['get_time', {}]],
+      'Let me see.',
+    ],
+    [
+      'command_r',
+      'Plan: I look it up.\nAction: ```json\n[\n    {\n        "tool_name": "get_weather",\n        "parameters": {\n            "city": "```"\n        }\n    }\n]\n```',
+      [weather('```')],
+      'Plan: I look it up.',
+    ],
+    [
+      'functionary_v31',
+      'Sure. <function=get_weather>{"city": "</function>"}</function>\n<function=get_time>{}</function>',
+      [weather('</function>'), ['get_time', {}]],
+      'Sure.',
+    ],
+    [
+      'functionary_v32',
+      'all\nHello >>> you,\nI look.>>>get_weather\n{"city": ">>>x"}>>>get_time\n{}',
+      [weather('>>>x'), ['get_time', {}]],
+      'Hello >>> you,\nI look.',
+    ],
+    [
+      'muse_glimmer',
+      '<atem:function_calls>\n<atem:invoke name="get_weather">\n<atem:parameter name="city">a\n"b"\n</atem:parameter>\n<atem:parameter name="days">2</atem:parameter>\n</atem:invoke>\n</atem:function_calls>',
+      [['get_weather', { city: 'a\n"b"\n', days: 2 }]],
+    ],
+    [
+      'gemma4',
+      '<|channel>thought\nI could <|tool_call>call:get_time{}<tool_call|>.\n<channel|><|tool_call>call:get_weather{city:<|"|>Bonn<|"|>}<tool_call|>',
+      [weather('Bonn')],
+      '<|channel>thought\nI could <|tool_call>call:get_time{}<tool_call|>.\n<channel|>',
+    ],
+    [
+      'mistral_args',
+      '[THINK]I could [TOOL_CALLS]get_time[ARGS]{}.[/THINK][TOOL_CALLS]get_weather[ARGS]{"city": "Lyon"}',
+      [weather('Lyon')],
+      '[THINK]I could [TOOL_CALLS]get_time[ARGS]{}.[/THINK]',
+    ],
+    [
+      'command',
+      '<|START_THINKING|>I could <|START_ACTION|>[]<|END_ACTION|>.<|END_THINKING|><|START_ACTION|>[{"tool_call_id": "0", "tool_name": "get_weather", "parameters": {"city": "Rome"}}]<|END_ACTION|>',
+      [weather('Rome')],
+      '<|START_THINKING|>I could <|START_ACTION|>[]<|END_ACTION|>.<|END_THINKING|>',
     ],
   ];
   for (const [name, text, expected, said = ''] of cases) {

@@ -37,6 +37,11 @@ export function callFromTexts(
   return { name, ...(readArguments(`{${members.join(',')}}`) as ReadArguments) };
 }
 
+/** The JSON of a value that is written as a text, by its schema, which may be unknown. */
+export function jsonOfText(text: string, schema: unknown): string {
+  return jsonOf(text, typesOf(schema));
+}
+
 /** A call as such syntaxes write it: strings as they are, everything else as JSON. */
 export function callInTexts(call: NamedArguments, parts: CallParts): string {
   return writtenCall(call, parts, textOrJson);
@@ -71,7 +76,7 @@ function typeOfValue(value: unknown): JsonType {
 }
 
 /** The types that a schema allows; `undefined` if it does not say. */
-function typesOf(schema: unknown): ReadonlySet<JsonType> | undefined {
+export function typesOf(schema: unknown): ReadonlySet<JsonType> | undefined {
   if (!isObject(schema)) return undefined;
   const { type, anyOf, oneOf, enum: values } = schema;
   if (type !== undefined) {

@@ -1,6 +1,6 @@
 // How families of models write tool calls: the interface, and a reader that finds calls in streamed text.
 
-import { thinkingTags } from '../common/opening.ts';
+import { type ThoughtTags, thinkingTags } from '../common/opening.ts';
 import { isObject, messageOf } from '../errors.ts';
 import { parseJson } from '../formats/parse-json.ts';
 import type { ToolCall, ToolSpec } from '../message.ts';
@@ -12,7 +12,7 @@ export interface ToolSyntax {
   /** Special tokens that are part of a call and must not be stripped from the text. */
   readonly markers: readonly string[];
   /** The tags around thoughts, which contain no calls. @default `thinkingTags` */
-  readonly thoughts?: readonly [open: string, close: string];
+  readonly thoughts?: ThoughtTags;
   /** The characters that can end a call: text without any of them completes no call. */
   readonly lastCharacters: string;
   /**

@@ -12,8 +12,13 @@ import { chatRequest } from './requests.ts';
 
 for (const [name, syntax] of Object.entries(toolSyntaxes)) {
   test(`a call of the syntax ${name} may be any of the tools, with arguments that conform`, () => {
-    // Lists and objects of Gemma have texts in a notation of their own.
-    const b = isOfGemma(name) ? { type: 'array', items: { type: 'null' } } : { type: 'object' };
+    // Lists and objects of Gemma and MiniMax M3 have texts in a notation of their own.
+    const b =
+      name === 'minimax_m3'
+        ? { type: 'null' }
+        : isOfGemma(name)
+          ? { type: 'array', items: { type: 'null' } }
+          : { type: 'object' };
     const parameters = { properties: { a: { type: 'integer' }, b }, required: ['a'] };
     const tools = ['f', 'g{}'].map((name) => ({ type: 'function', function: { name, parameters } }));
     const messages = [{ role: 'user', content: 'x' }];
@@ -23,7 +28,7 @@ for (const [name, syntax] of Object.entries(toolSyntaxes)) {
     const isAllowed = (choice: unknown, name: string, given: Record<string, unknown>) =>
       goOn(beginOf(form(choice).grammar), syntax.render({ name, arguments: given }))?.mayEnd ?? false;
     assert.ok(isAllowed('required', 'f', { a: 1 }));
-    const deep = isOfGemma(name) ? [null] : name === 'lfm2' ? { c: [] } : { c: ['{}'] };
+    const deep = name === 'minimax_m3' ? null : isOfGemma(name) ? [null] : name === 'lfm2' ? { c: [] } : { c: ['{}'] };
     if (name !== 'lfm2') assert.ok(isAllowed('required', 'g{}', { a: 1, b: deep }));
     assert.ok(!isAllowed('required', 'h', { a: 1 }));
     assert.ok(!isAllowed('required', 'f', { a: 'x' }));
@@ -67,6 +72,9 @@ const written = [
   'deepseek_v32',
   'deepseek_v4',
   'seed_oss',
+  'muse_glimmer',
+  'hunyuan',
+  'kimi_k3',
 ] as const;
 
 function isOfGemma(name: string): name is 'gemma4' | 'function_gemma' {

@@ -1,6 +1,6 @@
 // What an answer is held to: JSON, a schema, or a call of a tool.
 
-import { opensThoughts, thinkingTags } from '../../common/opening.ts';
+import { thoughtsBegun } from '../../common/opening.ts';
 import { isObject } from '../../errors.ts';
 import type { Renderer } from '../../rendering.ts';
 import { ApiError } from './api-error.ts';
@@ -92,7 +92,8 @@ export function answerForm(request: ChatRequest, renderer: Renderer, opening = '
   if (forced.length === 0) throw new ApiError(400, 'invalid_value', 'tool_choice: there is no such tool', field);
   if (!renderer.renderCall) throw new ApiError(400, 'unsupported', 'This model knows no calls of tools', field);
   const size = grammarSize();
-  const closing = opensThoughts(opening) ? [literal(`${thinkingTags[1]}\n\n`)] : [];
+  const opened = thoughtsBegun(opening);
+  const closing = opened ? [literal(`${opened[1]}\n\n`)] : [];
   return {
     field,
     characters: OF_JSON,

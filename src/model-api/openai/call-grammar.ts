@@ -73,8 +73,15 @@ function valueGrammar(key: string, schema: Schema, form: TextForm, shared: Schem
     throw new SchemaUnsupported(
       `${path}: this server cannot hold this model's calls to texts within lists and objects`,
     );
-  const value = schemaGrammar({ ...shared, ...schema }, size);
-  return form.otherwise === undefined ? value : oneOf([literal(form.otherwise), value]);
+  if (form.isFlat && (types.has('array') || types.has('object')))
+    throw new SchemaUnsupported(`${path}: this server cannot hold this model's calls to lists and objects`);
+  if (!form.otherwise) return schemaGrammar({ ...shared, ...schema }, size);
+  const marked = Map.groupBy(types, (type) => form.otherwise!(type));
+  const alternatives = [...marked].map(([mark, ofMark]) => {
+    const own = marked.size > 1 ? { ...schema, type: ofMark } : schema;
+    return [literal(mark), schemaGrammar({ ...shared, ...own }, size)];
+  });
+  return oneOf(...alternatives);
 }
 
 /** Whether a list or object may have texts within; true if the schema does not say. */
@@ -102,7 +109,7 @@ function textsGrammar(
       `${path}: this model writes texts unlike other values: it may be a text or ${others[0]}, not both`,
     );
   const values = 'const' in schema ? [schema.const] : Array.isArray(schema.enum) ? schema.enum : undefined;
-  const nothing = types?.has('null') ? [[literal(`${form.otherwise ?? ''}null`)]] : [];
+  const nothing = types?.has('null') ? [[literal(`${form.otherwise?.('null') ?? ''}null`)]] : [];
   if (!values) return oneOf([literal(form.open), textWithout(form), literal(form.close)], ...nothing);
   const listed = values
     .filter((value) => value !== null)

@@ -1,0 +1,42 @@
+// Tool calls of GigaChat 3: a message in the role `function call`, which is an object in JSON; since version 3.1 such an object follows a mark in the same message.
+import { writableArguments } from './call-arguments.ts';
+import { jsonExtent } from './json-extent.ts';
+import { mayBeginWith } from './tagged-calls.ts';
+import { callFromJson, type NamedArguments, spacedJson, type ToolSyntax } from './tool-syntax.ts';
+
+const [SEPARATOR, ROLE, MARK] = ['<|message_sep|>', 'function call<|role_sep|>', '<|function_call|>'];
+const HEAD = /(?:<\|message_sep\|>\s*)?function call<\|role_sep\|>\s*|<\|function_call\|>\s*/;
+const keys = { name: 'name', arguments: 'arguments' };
+
+function syntaxOf(open: string): ToolSyntax {
+  return {
+    markers: [SEPARATOR, '<|role_sep|>', MARK],
+    lastCharacters: '}>',
+    find(text, ended) {
+      const head = HEAD.exec(text);
+      const mark = text.indexOf(SEPARATOR);
+      if (mark >= 0 && (!head || mark < head.index)) {
+        const behind = text.slice(mark + SEPARATOR.length).trimStart();
+        return !ended && ROLE.startsWith(behind) ? undefined : { start: mark, end: mark + SEPARATOR.length, call: [] };
+      }
+      if (!head) return undefined;
+      const start = head.index;
+      const json = start + head[0].length;
+      const unended = ended ? { start, end: text.length, call: 'the call does not end' } : undefined;
+      if (json === text.length) return unended;
+      if (text[json] !== '{') return { start, end: json, call: 'the call is no JSON object' };
+      const extent = jsonExtent(text, json);
+      if ('isOpen' in extent) return unended;
+      const next = text.indexOf(SEPARATOR, json);
+      const end = 'end' in extent ? extent.end : next < 0 ? text.length : next;
+      return { start, end, call: callFromJson(text.slice(json, end), keys) };
+    },
+    mayBegin: (text) => Math.min(...[SEPARATOR, ROLE, MARK].map((each) => mayBeginWith(text, each))),
+    render: (call) => open + spacedJson(objectOf(call)),
+  };
+}
+
+const objectOf = (call: NamedArguments) => ({ name: call.name, arguments: writableArguments(call) });
+
+export const gigaChat3 = syntaxOf(`${SEPARATOR}\n\n${ROLE}\n`);
+export const gigaChat31 = syntaxOf(MARK);

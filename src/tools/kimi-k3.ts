@@ -1,0 +1,68 @@
+// Tool calls of Kimi K3: <|open|>call tool="f" index="1"<|sep|>, an element for each argument with its type, and <|close|>call<|sep|>, all of a turn in one element.
+import { otherThinkingTags } from '../common/opening.ts';
+import type { CallParts } from '../rendering.ts';
+import { mayBeginWith } from './tagged-calls.ts';
+import { findTexts, type TaggedTexts } from './tagged-texts.ts';
+import { textOrJson } from './text-arguments.ts';
+import { spacedJson, type ToolSyntax, writtenCall } from './tool-syntax.ts';
+
+const opening = (tag: string) => `<|open|>${tag}<|sep|>`;
+const closing = (tag: string) => `<|close|>${tag}<|sep|>`;
+/** Marks of the turn that are neither text nor a call. */
+const around = [opening('response'), closing('response'), closing('message')];
+const [OPEN, CLOSE] = [opening('tools'), closing('tools')];
+
+const VALUE_END = /<\|close\|>argument<\|sep\|>/g;
+
+const texts: TaggedTexts = {
+  open: OPEN,
+  close: CLOSE,
+  name: /\s*<\|open\|>call tool="([^"]+)"[^<]*<\|sep\|>/y,
+  key: /\s*<\|open\|>argument key="([^"]*)"(?: type="(\w+)")?<\|sep\|>/y,
+  argument: ([, key, type]) => [unescaped(key!), VALUE_END, type === undefined ? undefined : type === 'string'],
+  tail: /\s*<\|close\|>call<\|sep\|>/y,
+  end: /\s*<\|close\|>tools<\|sep\|>/y,
+  fault: `the calls are not ${opening('call tool="…"')} with their arguments and ends`,
+};
+
+export const kimiK3: ToolSyntax = {
+  markers: ['<|open|>', '<|sep|>', '<|close|>'],
+  thoughts: otherThinkingTags.kimi,
+  lastCharacters: '>',
+  find(text, ended, tools) {
+    const start = text.indexOf(OPEN);
+    const marks = around.map((mark) => ({ mark, at: text.indexOf(mark) })).filter(({ at }) => at >= 0);
+    const first = marks.sort((a, b) => a.at - b.at)[0];
+    if (first && (start < 0 || first.at < start))
+      return { start: first.at, end: first.at + first.mark.length, call: [] };
+    return findTexts(texts, text, ended, tools);
+  },
+  mayBegin: (text) => Math.min(...[OPEN, ...around].map((mark) => mayBeginWith(text, mark))),
+  render: (call) => writtenCall(call, partsOf(call.name), (value) => `${typeMark(typeOf(value))}${textOrJson(value)}`),
+  parts: partsOf,
+};
+
+function partsOf(name: string): CallParts {
+  return {
+    before: `${OPEN}${opening(`call tool="${escaped(name)}" index="1"`)}`,
+    between: '',
+    after: `${closing('call')}${CLOSE}`,
+    argument: (key) => [`<|open|>argument key="${escaped(key)}"`, closing('argument')],
+    text: { open: typeMark('string'), close: '', without: ['<|close|>'], otherwise: typeMark },
+  };
+}
+
+function typeMark(type: string): string {
+  return ` type="${type === 'integer' ? 'number' : type}"<|sep|>`;
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value !== 'object') return typeof value;
+  // Numbers that are written as they were read are objects here.
+  return spacedJson(value).startsWith('{') ? 'object' : 'number';
+}
+
+const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
+const unescaped = (text: string) => text.replaceAll('&quot;', '"').replaceAll('&amp;', '&');

@@ -1,0 +1,123 @@
+// Tool calls of MiniMax M3: <invoke name="f"><key>value</key>…</invoke>, with a special token before each tag. Lists and objects are elements, too.
+import { otherThinkingTags } from '../common/opening.ts';
+import { isObject } from '../errors.ts';
+import type { ToolSpec } from '../message.ts';
+import type { CallParts } from '../rendering.ts';
+import { type ReadArguments, readArguments, writableArguments } from './call-arguments.ts';
+import { mayBeginWith, unended } from './tagged-calls.ts';
+import { jsonOfText, typesOf } from './text-arguments.ts';
+import { type FoundCall, type NamedArguments, spacedJson, type ToolSyntax } from './tool-syntax.ts';
+
+const MARK = ']<]minimax[>[';
+const [OPEN, CLOSE] = [`${MARK}<tool_call>`, `${MARK}</tool_call>`];
+/** The element of a list's value. */
+const ITEM = 'item';
+const INVOKE = /^invoke name="([^"]+)"$/;
+const TAG = /^<(\/?)([^<>]+)>/;
+
+export const miniMaxM3: ToolSyntax = {
+  markers: [MARK],
+  thoughts: otherThinkingTags.miniMax,
+  lastCharacters: '>',
+  find(text, ended, tools) {
+    const start = text.indexOf(OPEN);
+    if (start < 0) return undefined;
+    const close = text.indexOf(CLOSE, start);
+    if (close < 0) return ended ? { start, end: text.length, call: unended(CLOSE) } : undefined;
+    return { start, end: close + CLOSE.length, call: callsIn(text.slice(start + OPEN.length, close), tools) };
+  },
+  mayBegin: (text) => mayBeginWith(text, OPEN),
+  render: (call) => {
+    const { before, after } = partsOf(call.name);
+    return before + elements(writableArguments(call) as object) + after;
+  },
+  parts: partsOf,
+};
+
+function partsOf(name: string): CallParts {
+  return {
+    before: `${OPEN}\n${MARK}<invoke name="${name}">`,
+    between: '',
+    after: `${MARK}</invoke>\n${CLOSE}`,
+    argument: (key) => [`${MARK}<${key}>`, `${MARK}</${key}>`],
+    text: { open: '', close: '', without: [MARK], isFlat: true },
+  };
+}
+
+const elements = (value: object) =>
+  Object.entries(value)
+    .map(([key, item]) => element(key, item))
+    .join('');
+
+const element = (key: string, value: unknown) => `${MARK}<${key}>${written(value)}${MARK}</${key}>`;
+
+function written(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) return value.map((item) => element(ITEM, item)).join('');
+  const json = spacedJson(value);
+  return json.startsWith('{') ? elements(value as object) : json;
+}
+
+/** What stands between a tag and its end: elements, or a text without any. */
+interface Element {
+  readonly name: string;
+  readonly children: Element[];
+  text: string;
+}
+
+function callsIn(body: string, tools: readonly ToolSpec[]): FoundCall['call'] {
+  const { children: invoked = [] } = tree(body) ?? {};
+  const calls = invoked.map(({ name, children }): NamedArguments | undefined => {
+    const called = INVOKE.exec(name)?.[1];
+    if (called === undefined) return undefined;
+    const schema = tools.find((tool) => tool.name === called)?.parameters;
+    return { name: called, ...(readArguments(objectJson(children, schema)) as ReadArguments) };
+  });
+  const known = calls.filter((call) => call !== undefined);
+  if (known.length > 0 && known.length === calls.length) return known;
+  return 'the calls are not <invoke name="…"> with an element for each argument, and their ends';
+}
+
+/** The elements of a text; `undefined` if their tags do not match. */
+function tree(body: string): Element | undefined {
+  const open: Element[] = [{ name: '', children: [], text: '' }];
+  const [before, ...pieces] = body.split(MARK);
+  if (before!.trim() !== '') return undefined;
+  for (const piece of pieces) {
+    const [tag, isEnd, name] = TAG.exec(piece) ?? [];
+    const text = piece.slice(tag?.length);
+    if (tag === undefined) return undefined;
+    if (isEnd) {
+      const ended = open.pop();
+      if (ended?.name.split(' ')[0] !== name || text.trim() !== '') return undefined;
+    } else {
+      const begun: Element = { name: name!, children: [], text };
+      open.at(-1)?.children.push(begun);
+      open.push(begun);
+    }
+  }
+  return open.length === 1 ? open[0] : undefined;
+}
+
+function objectJson(children: readonly Element[], schema: unknown): string {
+  const { properties, additionalProperties } = isObject(schema) ? schema : {};
+  const schemaOf = (name: string) =>
+    isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
+  const members = children.map((child) => `${JSON.stringify(child.name)}:${valueJson(child, schemaOf(child.name))}`);
+  return `{${members.join(',')}}`;
+}
+
+/** Without a schema, elements that are all called `item` are a list. */
+function valueJson({ children, text }: Element, schema: unknown): string {
+  const types = typesOf(schema);
+  if (children.length === 0) {
+    const isEmpty = text.trim() === '' && types !== undefined && !types.has('string');
+    if (isEmpty && types.has('array')) return '[]';
+    if (isEmpty && types.has('object')) return '{}';
+    return jsonOfText(text, schema);
+  }
+  const isList = children.every(({ name }) => name === ITEM) && (types?.has('array') ?? true);
+  if (!isList) return objectJson(children, schema);
+  const { items } = isObject(schema) ? schema : {};
+  return `[${children.map((child) => valueJson(child, items)).join(',')}]`;
+}
