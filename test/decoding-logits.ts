@@ -5,6 +5,7 @@ import { decodingTaps } from '../src/models/convolution.ts';
 import { decodingGraph, nextCacheName } from '../src/models/decoding-graph.ts';
 import { decodingGates } from '../src/models/delta-rule.ts';
 import { createSession } from '../src/runtime/session.ts';
+import type { AnyTensor } from '../src/runtime/tensor.ts';
 import { lowerToOnnx } from '../src/tensor/onnx.ts';
 import { loadWeights } from './load-weights.ts';
 
@@ -24,30 +25,30 @@ export async function decodingLogits(modelPath: string, ids: readonly number[]):
   const padded = rows.flatMap((last) => ids.map((id, i) => (i <= last ? id : 0)));
   const ends = rows.map((row) => row * count + row);
   const logits = run.create('float32', [count, config.vocabularySize]);
+  const bind = (name: string, tensor: AnyTensor) => {
+    if (session.inputs.includes(name)) binding.input(name, tensor);
+  };
+  bind('ids', run.integers([count, count], padded));
+  bind('last_positions', run.integers([count], rows));
+  bind('scored', run.integers([count], ends));
+  bind('inverse_temperature', run.floats([], [1]));
   binding
-    .input('ids', run.integers([count, count], padded))
-    .input('last_positions', run.integers([count], rows))
-    .input('scored', run.integers([count], ends))
-    .input('inverse_temperature', run.floats([], [1]))
     .output('logits', logits)
     .output('probabilities', run.create('float32', logits.shape))
     .output('log_total', run.create('float32', [count, 1]));
-  for (const [name, tensor] of weights.tensors)
-    if (!initializers.has(name) && session.inputs.includes(name)) binding.input(name, tensor);
+  for (const [name, tensor] of weights.tensors) if (!initializers.has(name)) bind(name, tensor);
   using cache = new KeyValueCache(config, count, count);
   for (const [name, tensor] of cache.tensors(0, count)) binding.input(name, tensor).output(nextCacheName(name), tensor);
   const { convolutionLength: length } = config;
   if (length !== undefined) {
     const { taps, kept } = decodingTaps(rows, count, length);
-    binding
-      .input('taps', run.integers([count * count, length], taps))
-      .input('kept', run.integers([count, length - 1], kept));
+    bind('taps', run.integers([count * count, length], taps));
+    bind('kept', run.integers([count, length - 1], kept));
   }
   if (config.deltaRule) {
     const { isToken, forgets } = decodingGates(rows, count);
-    binding
-      .input('is_token', run.floats([count * count, 1], isToken))
-      .input('forgets', run.floats([count * count, 1], forgets));
+    bind('is_token', run.floats([count * count, 1], isToken));
+    bind('forgets', run.floats([count * count, 1], forgets));
   }
   await binding.run();
   return rows.map((row) => logits.buffer.data.slice(row * config.vocabularySize, (row + 1) * config.vocabularySize));

@@ -170,6 +170,13 @@ export class ConfigReader {
     throw this.unsupported('layer_types', `only ${known.join(' and ')} are`);
   }
 
+  /** Whether each layer is of full attention. Throws `MODEL_UNSUPPORTED` if none is: transformers cannot sample from such models, either. */
+  attending(types: readonly string[]): boolean[] {
+    const attends = types.map((type) => type === 'full_attention');
+    if (attends.includes(true)) return attends;
+    throw this.unsupported('layer_types', 'only models with at least one layer of full attention are');
+  }
+
   /** The number of layers. */
   layers(): number {
     return this.integer('num_hidden_layers', undefined, 10_000);

@@ -192,6 +192,11 @@ test('the context ends where Phi-4-mini and Ministral 3 would start to compute d
   assert.deepEqual([config.modelType, config.contextLength, config.tiedEmbeddings], ['ministral3', 16_384, true]);
   assert.deepEqual(json.architectures, ['Ministral3ForCausalLM']);
   assert.equal(architectureOf({ ...wrapper, tie_word_embeddings: false }).config.tiedEmbeddings, false);
+  for (const tied of [true, false])
+    assert.equal(
+      architectureOf({ ...wrapper, text_config: { ...ministral3, tie_word_embeddings: tied } }).config.tiedEmbeddings,
+      tied,
+    );
   const mistral = { ...wrapper, text_config: { ...sizes, model_type: undefined } };
   assert.equal(architectureOf(mistral).config.modelType, 'mistral');
 });
@@ -220,6 +225,14 @@ test('architectures that no family can compute are refused, with an alternative'
     [{ ...sizes, model_type: 'granitemoehybrid', num_local_experts: 0 }, /layer_types.*Mamba/],
     [{ ...sizes, model_type: 'granitemoehybrid', num_local_experts: 0, layer_types: ['attention', 'mamba'] }, /Mamba/],
     [{ ...sizes, model_type: 'granitemoehybrid', layer_types: ['attention', 'attention'] }, /num_local_experts/],
+    [
+      { ...sizes, model_type: 'lfm2', layer_types: ['conv', 'conv'] },
+      /layer_types.*at least one layer of full attention/,
+    ],
+    [
+      { ...sizes, model_type: 'qwen3_5_text', layer_types: ['linear_attention', 'linear_attention'] },
+      /at least one layer/,
+    ],
     [{ ...sizes, model_type: 'ministral3' }, /rope_parameters/],
     [{ model_type: 'mistral3', text_config: ministral3, quantization_config: { quant_method: 'fp8' } }, /fp8/],
     [{ ...phi3, rope_scaling: { ...longrope, short_factor: [1, 2, 3] } }, /head_dim.*3 divisors/],

@@ -48,7 +48,7 @@ function attentionLayers(read: ConfigReader, json: Readonly<Record<string, unkno
   const types = read.layerTypes(['full_attention', 'conv'], (layer) =>
     indices === undefined || indices.includes(layer) ? 'full_attention' : 'conv',
   );
-  return types.map((type) => type === 'full_attention');
+  return read.attending(types);
 }
 
 /** The width of feed-forward blocks. Files give it before reduction and rounding. */

@@ -55,11 +55,10 @@ function config(json: Readonly<Record<string, unknown>>): Qwen35Config {
   if (deltaRule.valueHeads % deltaRule.keyHeads !== 0)
     throw read.unsupported('linear_num_key_heads', `${deltaRule.valueHeads} value heads are not a multiple of it`);
   const distance = read.integer('full_attention_interval', 4);
-  const attends = read
-    .layerTypes(['linear_attention', 'full_attention'], (layer) =>
-      (layer + 1) % distance === 0 ? 'full_attention' : 'linear_attention',
-    )
-    .map((type) => type === 'full_attention');
+  const types = read.layerTypes(['linear_attention', 'full_attention'], (layer) =>
+    (layer + 1) % distance === 0 ? 'full_attention' : 'linear_attention',
+  );
+  const attends = read.attending(types);
   const window = [convolutionLength - 1, convolvedSize(deltaRule)];
   const matrices = [deltaRule.valueHeads, deltaRule.keySize, deltaRule.valueSize];
   return {

@@ -27,7 +27,8 @@ export function textConfig(json: Json): Json {
   const modelType = typeof text.model_type === 'string' ? text.model_type : Object.keys(models).at(-1)!;
   const model = models[modelType];
   if (!model) return json;
-  const { tie_word_embeddings: tied = model.tied, quantization_config: quantization } = json;
+  const { quantization_config: quantization } = json;
+  const tied = json.tie_word_embeddings ?? text.tie_word_embeddings ?? model.tied;
   return {
     ...text,
     model_type: modelType,

@@ -209,3 +209,22 @@ async function assertTrainingAgrees(model: NativeModel, requests: readonly Reque
   for (const [i, { plainLogprobs }] of completions.entries())
     assert.ok(largestDifference(plainLogprobs, scored[i]!) <= 1e-4);
 }
+
+test('a model of a hybrid family whose layers all attend samples what it scores', async () => {
+  for (const model_type of ['lfm2', 'qwen3_5_text']) {
+    const json = { ...models.lfm2, model_type, layer_types: Array(4).fill('full_attention'), head_dim: 32 };
+    const model = await openModel({
+      modelPath: writeRandomModel(join(folder, `${model_type}-attends`), json),
+      lora: null,
+    });
+    const promptIds = [3, 1, 4, 1, 5];
+    const [{ ids: completionIds, plainLogprobs } = { ids: [], plainLogprobs: [] }] = await model
+      .policy()
+      .sample([{ promptIds, seed: 1 }], { maxTokens: 8, stopIds: new Set() });
+    const mask = completionIds.map(() => true);
+    const [scored] = await model.logprobs([{ promptIds, completionIds, mask, advantage: 0 }], 'current');
+    assert.equal(completionIds.length, 8);
+    assert.ok(largestDifference([...plainLogprobs, 1], [...scored!, 1]) < 1e-2);
+    model.dispose();
+  }
+});

@@ -79,6 +79,11 @@ export class DecodingSession {
     return this.#graph.inputs.has('twins');
   }
 
+  /** What a run reads: fewer inputs where no layer attends, or none has a convolution or states. */
+  get inputs(): ReadonlySet<string> {
+    return this.#graph.inputs;
+  }
+
   /** Starts decoding one batch of rows. Several batches may decode at the same time. */
   begin(): Decoding {
     const binding = this.#graph.bind();
@@ -91,7 +96,7 @@ export class DecodingSession {
   }
 }
 
-type DecodingTraits = Pick<DecodingSession, 'vocabularySize' | 'readsTwins' | 'convolutionLength' | 'hasDeltaRule'>;
+type DecodingTraits = Pick<DecodingSession, 'vocabularySize' | 'inputs' | 'convolutionLength' | 'hasDeltaRule'>;
 
 /**
  * Successive runs over one batch. Whatever stays the same stays bound: the parameters, the caches until they are released (a model has dozens),
@@ -100,7 +105,7 @@ type DecodingTraits = Pick<DecodingSession, 'vocabularySize' | 'readsTwins' | 'c
 export class Decoding implements Disposable {
   readonly #binding: Binding;
   readonly #vocabularySize: number;
-  readonly #usesTwins: boolean;
+  readonly #inputs: ReadonlySet<string>;
   readonly #convolutionLength: number | undefined;
   readonly #hasDeltaRule: boolean;
   readonly #scores = new ScoreBuffers();
@@ -110,7 +115,7 @@ export class Decoding implements Disposable {
 
   constructor(binding: Binding, session: DecodingTraits) {
     this.#binding = binding;
-    this.#usesTwins = session.readsTwins;
+    this.#inputs = session.inputs;
     this.#vocabularySize = session.vocabularySize;
     this.#convolutionLength = session.convolutionLength;
     this.#hasDeltaRule = session.hasDeltaRule;
@@ -182,17 +187,29 @@ export class Decoding implements Disposable {
       ...(convolution && { convolution }),
       ...(gates && { gates }),
     };
+    bindInputs(this.#binding, this.#inputs, [
+      ['ids', tensors.ids],
+      ['last_positions', tensors.lastPositions],
+      ['scored', tensors.scored],
+      ['inverse_temperature', tensors.inverseTemperature],
+      ['twins', tensors.twins],
+      ...(convolution
+        ? ([
+            ['taps', convolution.taps],
+            ['kept', convolution.kept],
+          ] as const)
+        : []),
+      ...(gates
+        ? ([
+            ['is_token', gates.isToken],
+            ['forgets', gates.forgets],
+          ] as const)
+        : []),
+    ]);
     this.#binding
-      .input('ids', tensors.ids)
-      .input('last_positions', tensors.lastPositions)
-      .input('scored', tensors.scored)
-      .input('inverse_temperature', tensors.inverseTemperature)
       .output('logits', tensors.logits)
       .output('probabilities', tensors.probabilities)
       .output('log_total', tensors.logTotals);
-    if (this.#usesTwins) this.#binding.input('twins', tensors.twins);
-    if (convolution) this.#binding.input('taps', convolution.taps).input('kept', convolution.kept);
-    if (gates) this.#binding.input('is_token', gates.isToken).input('forgets', gates.forgets);
     this.#tensors = tensors;
     return tensors;
   }
