@@ -2,6 +2,7 @@
 // rounded to 8 as the operator does.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { computedOnce } from '../../test/computed-once.ts';
 import { kernelLibraries } from '../../test/kernel-libraries.ts';
 import { onnxOperators } from '../../test/onnx-operators.ts';
 import { randomStream } from '../common/random.ts';
@@ -103,15 +104,27 @@ function rows8(a: Float32Array, inner: number): Float64Array {
   return rounded;
 }
 
-/** The exact product with operands that are rounded as the operator rounds them on this unit. */
-function reference(
-  { rows, inner, columns, transposeB = false, dtype = 'int8' }: Sizes,
-  operands: Operands,
-  unit: string,
+/** The exact product of matrices that are rounded as the operator rounds them on this unit. */
+function exactProduct(sizes: Sizes, { a, b }: Operands, unit: string): Float64Array {
+  const { rows, inner, columns, transposeB = false, dtype = 'int8' } = sizes;
+  const left = dtype === 'int4' && /^(avx|neon-)/.test(unit) ? rows8(a, inner) : a;
+  return computedOnce([sizes, left, b], () => {
+    const weights = roundedWeights({ inner, columns, transposeB, dtype }, b);
+    return Float64Array.from({ length: rows * columns }, (_, i) => {
+      const [row, column] = [Math.floor(i / columns), i % columns];
+      let sum = 0;
+      for (let k = 0; k < inner; k++) sum += left[row * inner + k]! * weights[k * columns + column]!;
+      return sum;
+    });
+  });
+}
+
+/** [inner, columns] */
+function roundedWeights(
+  { inner, columns, transposeB, dtype }: Required<Omit<Sizes, 'rows'>>,
+  b: Float32Array,
 ): Float64Array {
-  const { b, c, u, v } = operands;
-  const a = dtype === 'int4' && /^(avx|neon-)/.test(unit) ? rows8(operands.a, inner) : operands.a;
-  const weights = new Float64Array(inner * columns); // [inner, columns]
+  const weights = new Float64Array(inner * columns);
   const [deep, round] = dtype === 'int8' ? [64, rounded8] : [32, rounded4];
   for (let column = 0; column < columns; column++) {
     for (let start = 0; start < inner; start += deep) {
@@ -120,11 +133,16 @@ function reference(
       for (const [i, k] of places.entries()) weights[k * columns + column] = numbers[i]!;
     }
   }
+  return weights;
+}
+
+/** What `product` computes, exactly. */
+function reference(sizes: Sizes, operands: Operands, unit: string): Float64Array {
+  const { columns } = sizes;
+  const { c, u, v } = operands;
   const depth = v ? v.length / columns : 0;
-  return Float64Array.from({ length: rows * columns }, (_, i) => {
+  return exactProduct(sizes, operands, unit).map((sum, i) => {
     const [row, column] = [Math.floor(i / columns), i % columns];
-    let sum = 0;
-    for (let k = 0; k < inner; k++) sum += a[row * inner + k]! * weights[k * columns + column]!;
     let thin = 0;
     for (let k = 0; k < depth; k++) thin += u![row * depth + k]! * v![column * depth + k]!;
     return alpha * sum + (c?.[i] ?? 0) + 3 * thin;

@@ -24,6 +24,10 @@ function near(actual: number | undefined, expected: number | undefined, what: st
   assert.ok(Math.abs(actual! - expected!) <= tolerance, `${what}: TRL has ${actual}, the native engine ${expected}`);
 }
 
+/** It holds one model at a time, so that one is enough. */
+let worker: Worker | undefined;
+after(() => worker?.close());
+
 for (const settings of [
   { loss_type: 'dapo', epsilon_high: 0.28, log_kl: true },
   { loss_type: 'grpo', beta: 0.04 },
@@ -44,12 +48,11 @@ for (const settings of [
       lora: { r: 4, alpha: 8 },
       backend: 'trl',
     });
-    let worker: Worker;
     let trl: TrlModel;
     let native: Awaited<ReturnType<typeof nativeBackend.open>>;
     before(async () => {
       native = await nativeBackend.open(config);
-      worker = await startWorker(workerOptions(config));
+      worker ??= await startWorker(workerOptions(config));
       trl = await openTrlModel(worker, {
         open: await openArguments(config, config.model!),
         completions: sequences.length,
@@ -61,7 +64,6 @@ for (const settings of [
     });
     after(() => {
       native.model.dispose();
-      trl.dispose();
       rmSync(folder, { recursive: true });
     });
 
