@@ -33,12 +33,24 @@ def chat(row):
     return [{"role": "user", "content": row["question"]}, {"role": "assistant", "content": row["answer"]}]
 
 
-local = {"openai/gsm8k": rows, "HuggingFaceH4/no_robots": [{"messages": chat(row)} for row in rows]}
+def preference(row, other):
+    said = f"Human: {row['question']}\n\nAssistant: "
+    return {"chosen": said + row["answer"], "rejected": said + other["answer"]}
+
+
+local = {
+    "openai/gsm8k": rows,
+    "zwhe99/DeepMath-103K": rows,
+    "HuggingFaceH4/no_robots": [{"messages": chat(row)} for row in rows],
+    # The answer to a problem is preferred to the answer to another.
+    "Anthropic/hh-rlhf": [preference(row, other) for row, other in zip(rows, rows[1:] + rows[:1])],
+}
 
 
 def load_dataset(path, *_, split=None, **__):
     only = datasets.Dataset.from_list(local[path])
-    return datasets.DatasetDict(train=only) if split is None else only
+    held_out = only.select(range(min(16, len(only))))
+    return datasets.DatasetDict(train=only, test=held_out) if split is None else only
 
 
 datasets.load_dataset = load_dataset

@@ -11,6 +11,8 @@ export function parse<T>(schema: z.ZodType<T>, content: unknown): T {
 }
 
 const id = z.string().min(1).max(200);
+/** The number of a model in its session, which addresses of weights have. */
+const modelNumber = z.int().min(0).max(999_999_999);
 /** The name of saved weights: a part of an address, and of a path. */
 const weightsName = z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9._=@+-]{0,127}$/, 'use letters, digits and ._=@+-');
 const MOST_METADATA = 2 ** 16;
@@ -78,7 +80,7 @@ export const heartbeatRequest = z.object({ session_id: id });
 
 export const createModelRequest = z.object({
   session_id: id,
-  model_seq_id: z.int().min(0),
+  model_seq_id: modelNumber,
   base_model: z.string().max(1000),
   user_metadata: metadata,
   lora_config: z
@@ -139,7 +141,7 @@ export const loadRequest = z.object({
   model_id: id.nullish(),
   seq_id: sequence,
   session_id: id.nullish(),
-  model_seq_id: z.int().min(0).nullish(),
+  model_seq_id: modelNumber.nullish(),
   base_model: z.string().max(1000).nullish(),
   user_metadata: metadata,
   path: z.string().max(1000),
@@ -148,7 +150,7 @@ export const loadRequest = z.object({
 export const copyRequest = z.object({
   source_path: z.string().max(1000),
   session_id: id.nullish(),
-  model_seq_id: z.int().min(0).nullish(),
+  model_seq_id: modelNumber.nullish(),
   ttl_seconds: timeToLive,
 });
 export const weightsInfoRequest = z.object({ tinker_path: z.string().max(1000) });

@@ -101,6 +101,7 @@ test('a faulty request gets status 400, and the server continues', async () => {
     ['optim_step', { model_id, adam_params: { beta1: 1 } }, /beta1/],
     ['create_model', { session_id: session, model_seq_id: 50, base_model: 'served', lora_config: { rank: 0 } }, /rank/],
     ['create_model', { session_id: session, model_seq_id: 50, base_model: 'served' }, /LoRA models only/],
+    ['create_model', { session_id: session, model_seq_id: 1e9, base_model: 'served' }, /model_seq_id/],
     ['create_session', `{"user_metadata": ${nested(50_000)}}`, /user_metadata: .*32 deep/],
     ['create_session', `{"user_metadata": ${nested(33)}}`, /user_metadata: .*32 deep/],
     ['create_session', { user_metadata: { a: 'x'.repeat(70_000) } }, /user_metadata: expected at most 65536/],

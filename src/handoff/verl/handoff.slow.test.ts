@@ -1,7 +1,7 @@
 // Hand-offs to verl without verl: what is written, what each key becomes, what is refused.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { assertRefused, handoffConfig, writeHandoffInputs, writeQuantizedModel } from '../../../test/handoffs.ts';
@@ -231,7 +231,7 @@ test('without a chat template, with one from a file, without evaluations', async
   const plain = await handedOver({ model: './plain', chat_template: 'none', eval: null });
   assert.match(String(plain.result.overrides['actor_rollout_ref.model.custom_chat_template']), /^\{% for message/);
   assert.equal(plain.result.files.includes('eval.parquet'), false);
-  assert.match(plain.file('run.sh'), /data\.val_files='\$here\/train\.parquet'/);
+  assert.match(plain.file('run.sh'), /data\.val_files='\$quoted\/train\.parquet'/);
   assert.equal(plain.result.overrides['trainer.test_freq'], -1);
   writeFileSync(join(folder, 'chat.jinja'), "{{ messages[0]['content'] }}");
   const own = await handedOver({ chat_template: './chat.jinja' });
@@ -267,6 +267,10 @@ test('run.sh passes every override as one word, and its own arguments last', asy
   assert.ok(words.includes(`data.train_files='${out}/train.parquet'`));
   assert.ok(words.includes('trainer.n_gpus_per_node=4'));
   assert.equal(words.at(-1), 'a.b=c d');
+  const moved = join(folder, "it's moved");
+  cpSync(out, moved, { recursive: true });
+  const there = JSON.parse(execFileSync(join(moved, 'run.sh'), { env: environment, encoding: 'utf8' })) as string[];
+  assert.ok(there.includes(`data.train_files='${moved.replace("'", "\\'")}/train.parquet'`), 'quotes are escaped');
   assert.ok(
     words.slice(2).every((word) => /^(\+\+)?[\w.]+=/.test(word)),
     words.join('\n'),

@@ -46,15 +46,16 @@ export interface ScriptParts {
 /** A script for bash that starts verl. Its arguments are further overrides. */
 export function runScript(parts: ScriptParts): string {
   const lines = Object.entries(parts.overrides).map(([key, value]) => `  ${shellWord(hydraOverride(key, value))}`);
-  const paths = Object.entries(pathOverrides(parts)).map(([key, name]) => `  "${key}='$here/${name}'"`);
+  const paths = Object.entries(pathOverrides(parts)).map(([key, name]) => `  "${key}='$quoted/${name}'"`);
   // Hydra imports the agent loop by its name, in processes that Ray starts, perhaps on other machines.
   if (parts.playsEpisodes)
-    paths.push(`  "++ray_kwargs.ray_init.runtime_env.env_vars.PYTHONPATH='$here\${PYTHONPATH:+:$PYTHONPATH}'"`);
+    paths.push(`  "++ray_kwargs.ray_init.runtime_env.env_vars.PYTHONPATH='$quoted\${PYTHONPATH:+:$PYTHONPATH}'"`);
   return `#!/usr/bin/env bash
 # Trains with verl ${VERL_VERSION}: GPUS=8 NODES=1 ./run.sh [KEY=VALUE of verl's configuration ...]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here"
+quoted=\${here//\\'/\\\\\\'} # for Hydra, which ends a value at a quote
 overrides=(
 ${lines.join('\n')}
 ${paths.join('\n')}
