@@ -19,7 +19,7 @@ function run(folder: string, command: string, ...args: string[]): string {
 function oldestNode(): { readonly name: string; readonly version: string } {
   const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const system = process.platform === 'win32' ? 'win' : process.platform;
-  return { name: `node-${system}-${process.arch}`, version: `${engines.node.replace('>=', '')}.0` };
+  return { name: `node-${system}-${process.arch}`, version: `${/\d+\.\d+/.exec(engines.node)![0]}.0` };
 }
 
 /** A program by somebody who does not know the sources: every protocol implemented, with the types that its methods take and return named. */

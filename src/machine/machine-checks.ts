@@ -5,6 +5,7 @@ import { statfs } from 'node:fs/promises';
 import { arch, availableParallelism, cpus, homedir, platform, totalmem } from 'node:os';
 import { basename, extname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { neededNode } from '../../bin/node-version.cjs';
 import { readAnyArchitecture } from '../backends/model-files/any-architecture.ts';
 import { findModel } from '../backends/model-files/find-model.ts';
 import { readArchitecture } from '../backends/model-files/model-files.ts';
@@ -35,7 +36,6 @@ const COMMAND_TIMEOUT = 1500; // ms
 const DEVICE_TIMEOUT = 10_000; // ms; loads a driver in another process, which is slow on a busy machine
 const HUB_TIMEOUT = 1000; // ms
 const SERVER_TIMEOUT = 1000; // ms
-const oldestNode = [22, 18] as const;
 const LEAST_MEMORY = 512 * 2 ** 20; // bytes, besides the weights
 const LEAST_DISK = 2 ** 30; // bytes
 const FLOAT32 = 4; // bytes
@@ -51,12 +51,13 @@ const unitNames = {
 
 export const machineChecks = {
   node: () => {
-    const [major, minor] = process.versions.node.split('.').map(Number) as [number, number];
-    const ok = major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1]);
+    const { node } = process.versions;
+    const needed = neededNode(node);
+    if (needed === undefined) return { ok: true, detail: `Node ${node}` };
     return {
-      ok,
-      detail: `Node ${process.versions.node}`,
-      ...(!ok && { fix: 'install Node 24 from https://nodejs.org' }),
+      ok: false,
+      detail: `Node ${node}, at least ${needed} needed`,
+      fix: 'install Node 24 from https://nodejs.org',
     };
   },
   hardware: () => hardwareFinding(platform(), arch(), cpus()),

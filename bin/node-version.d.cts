@@ -1,0 +1,4 @@
+// The types of node-version.cjs.
+
+/** The oldest version of Node that is needed in place of one, such as 22.17.1, that is too old; undefined if that is not. */
+export function neededNode(version: string): string | undefined;
