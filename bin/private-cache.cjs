@@ -2,9 +2,8 @@
 // runs it before Node's cache of compiled files is there, in which types would be taken out of TypeScript each time.
 'use strict';
 const { chmodSync, lstatSync, mkdirSync, realpathSync, statSync } = require('node:fs');
-const { userInfo } = require('node:os');
 const { dirname, isAbsolute, join } = require('node:path');
-
+const { homeFolder } = require('./home-folder.cjs');
 
 /** Where the user's caches are, by the XDG base directory specification, which ignores relative and empty paths. Undefined if unknown. */
 function cacheFolder(environment) {
@@ -12,17 +11,6 @@ function cacheFolder(environment) {
   if (isAbsolute(caches)) return join(caches, 'gradus');
   const home = homeFolder(environment);
   return home === undefined ? undefined : join(home, '.cache', 'gradus');
-}
-
-function homeFolder({ HOME = '', USERPROFILE = '' }) {
-  const given = process.platform === 'win32' ? USERPROFILE : HOME;
-  if (isAbsolute(given)) return given;
-  try {
-    const { homedir } = userInfo(); // from the system's list of users, if the environment has none
-    return isAbsolute(homedir) ? homedir : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /**

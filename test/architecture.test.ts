@@ -24,12 +24,13 @@ const allowedImports: Record<string, string[]> = {
   tasksets: ['core', 'envs'],
   renderers: ['jinja', 'tokenizers', 'core', 'tools'],
   models: ['tensor', 'core'],
-  config: ['core', 'grpo'],
+  system: [],
+  config: ['core', 'grpo', 'system'],
   runs: ['formats', 'core'],
   http: [],
   'model-api': ['json-schema', 'tokenizers', 'core', 'loop', 'tools', 'config', 'http'],
   gateway: ['tokenizers', 'core', 'loop', 'http', 'model-api'],
-  hub: ['formats', 'runs'],
+  hub: ['formats', 'runs', 'system'],
   workers: [],
   trackers: ['formats', 'core', 'workers'],
   runtime: [],
@@ -99,11 +100,12 @@ const allowedImports: Record<string, string[]> = {
     'user-code',
     'setup',
     'evaluation',
+    'system',
   ],
   openenv: ['formats', 'core', 'loop', 'tools', 'config', 'http', 'data', 'setup'],
   episodes: ['core', 'grpo', 'loop', 'config', 'backends', 'user-code', 'setup'],
   profile: ['loop', 'runs', 'runtime', 'backends'],
-  machine: ['tensor', 'models', 'config', 'hub', 'workers', 'trackers', 'runtime', 'backends', 'package'],
+  machine: ['tensor', 'models', 'system', 'config', 'hub', 'workers', 'trackers', 'runtime', 'backends', 'package'],
   training: [
     'core',
     'grpo',
@@ -140,6 +142,7 @@ const allowedImports: Record<string, string[]> = {
     'loop',
     'training',
     'sweep',
+    'system',
   ],
   report: ['core', 'runs', 'package', 'sweep', 'finished-runs'],
   handoff: [
@@ -156,7 +159,7 @@ const allowedImports: Record<string, string[]> = {
     'leaving',
     'setup',
   ],
-  planning: ['loop', 'config', 'backends', 'data', 'setup', 'machine', 'training', 'modal', 'handoff'],
+  planning: ['loop', 'system', 'config', 'backends', 'data', 'setup', 'machine', 'training', 'modal', 'handoff'],
   conformance: ['tensor', 'grpo', 'runtime', 'backends', 'package'],
   server: [
     'tokenizers',
@@ -251,6 +254,7 @@ function isForAll(file: string): boolean {
 
 /** The folders that import a file of the launcher. */
 const ownerOfLauncherFile: Readonly<Record<string, string>> = {
+  'bin/home-folder.cjs': 'system',
   'bin/node-version.cjs': 'machine',
   'bin/private-cache.cjs': 'runtime',
 };

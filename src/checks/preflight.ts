@@ -19,6 +19,7 @@ import { trainingSequences } from '../loop/training-sequence.ts';
 import type { Example, Group, GroupReason } from '../rl.ts';
 import type { SampleRecord } from '../runs/completion-records.ts';
 import type { Setup } from '../setup/setup.ts';
+import { availableMemory } from '../system/available-memory.ts';
 import { type Check, failed, isBlocking } from './checks.ts';
 import { heldOutCheck, leakageCheck, rowChecks, stepSizeCheck, templateCheck } from './data-checks.ts';
 import { firstRewardCheck } from './first-reward.ts';
@@ -152,7 +153,7 @@ async function memoryCheck({ config }: Setup, promptTokens: number): Promise<Che
   const parts = description.memory({ prompts, generations, promptTokens: Math.max(1, promptTokens), completionTokens });
   const needed = Object.values(parts).reduce((sum, bytes) => sum + bytes, 0);
   // The estimate includes the memory that this process already holds.
-  const available = process.availableMemory() + process.memoryUsage.rss();
+  const available = availableMemory() + process.memoryUsage.rss();
   if (needed <= available) return [];
   const detail = `training needs about ${gibibytes(needed)}, but only ${gibibytes(available)} are available: the system may kill it`;
   const hint =

@@ -1,13 +1,13 @@
 // The secrets of this machine's user, which are removed from whatever is written: those of the environment and of the files that hold credentials.
 import { existsSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { keepSecret, keepSecretsOf } from '../common/redaction.ts';
+import { homeFolder } from '../system/home-folder.ts';
 
 /** The files whose credentials Gradus, or a client that it starts, sends to servers, and where the secrets stand in them. */
 function credentialFiles(): (readonly [path: string, secrets: RegExp])[] {
   const { HF_HOME, HF_TOKEN_PATH, MODAL_CONFIG_PATH, NETRC, XDG_CACHE_HOME } = process.env;
-  const home = homedir();
+  const home = homeFolder(process.env) ?? '';
   const hub = HF_HOME ?? join(XDG_CACHE_HOME ?? join(home, '.cache'), 'huggingface');
   return [
     [NETRC ?? join(home, '.netrc'), /\b(?:password|account)\s+"?([^\s"]+)/g],

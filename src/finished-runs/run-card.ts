@@ -1,10 +1,10 @@
 // The card of a run in Markdown: what was trained and how, the results, and their limits.
-import { homedir } from 'node:os';
 import { dirname, resolve, sep } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import { type Stage, stagesOf, withCountedSteps } from '../config/stages.ts';
 import type { EvaluationRecord, RunRecord } from '../runs/records.ts';
 import { metricWindows } from '../runs/verdict.ts';
+import { homeFolder } from '../system/home-folder.ts';
 import type { InspectedRun } from './inspect-run.ts';
 
 export function runCard(run: InspectedRun): string {
@@ -30,10 +30,10 @@ export function runCard(run: InspectedRun): string {
 
 /** The configuration with paths relative to the project (the folder of `runs`) or to the home directory, since cards are published. */
 function withoutPlaces(config: Config, project: string): Config {
-  const places = [
-    [project, ''],
-    [homedir(), `~${sep}`],
-  ].map(([folder, shown]) => [folder!.endsWith(sep) ? folder! : folder! + sep, shown!] as const);
+  const home = homeFolder(process.env);
+  const places = [[project, ''], ...(home === undefined ? [] : [[home, `~${sep}`]])].map(
+    ([folder, shown]) => [folder!.endsWith(sep) ? folder! : folder! + sep, shown!] as const,
+  );
   const told = (_: string, value: unknown) => {
     const place = typeof value === 'string' && places.find(([folder]) => folder !== sep && value.startsWith(folder));
     return place ? place[1] + value.slice(place[0].length) : value;

@@ -1,7 +1,7 @@
 // Settings of the hub (address, token, cache), from the environment variables that Python's huggingface_hub reads.
 import { existsSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { homeFolder } from '../system/home-folder.ts';
 
 export interface HubSettings {
   /** The hub's address, without a trailing slash. */
@@ -19,10 +19,10 @@ export interface HubSettings {
 
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
-/** Reads `HF_ENDPOINT`, `HF_TOKEN` (or the file that `hf auth login` writes), `HF_HOME`, `HF_HUB_CACHE` and `HF_HUB_OFFLINE`. */
+/** Reads `HF_ENDPOINT`, `HF_TOKEN` (or the file that `hf auth login` writes), `HF_HOME`, `HF_HUB_CACHE` and `HF_HUB_OFFLINE`. A user without a home folder has the cache in the working directory. */
 export function hubSettings(environment: EnvironmentVariables = process.env): HubSettings {
-  const home = environment.HF_HOME ?? join(environment.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'huggingface');
-  const token = environment.HF_TOKEN ?? tokenFile(environment.HF_TOKEN_PATH ?? join(home, 'token'));
+  const home = hubFolder(environment);
+  const token = environment.HF_TOKEN ?? textOf(hubTokenFile(environment));
   return {
     endpoint: (environment.HF_ENDPOINT ?? 'https://huggingface.co').replace(/\/+$/, ''),
     ...(token?.trim() && { token: token.trim() }),
@@ -33,6 +33,16 @@ export function hubSettings(environment: EnvironmentVariables = process.env): Hu
   };
 }
 
-function tokenFile(path: string): string | undefined {
+/** Where `hf auth login` writes the token. */
+export function hubTokenFile(environment: EnvironmentVariables): string {
+  return environment.HF_TOKEN_PATH ?? join(hubFolder(environment), 'token');
+}
+
+function hubFolder(environment: EnvironmentVariables): string {
+  const { HF_HOME, XDG_CACHE_HOME } = environment;
+  return HF_HOME ?? join(XDG_CACHE_HOME ?? join(homeFolder(environment) ?? '', '.cache'), 'huggingface');
+}
+
+function textOf(path: string): string | undefined {
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
 }

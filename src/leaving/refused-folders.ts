@@ -1,6 +1,6 @@
 // Refuses to send folders that hold much more than code, such as a home folder.
 import { realpathSync } from 'node:fs';
-import { homedir, tmpdir, userInfo } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
 import { GradusError } from '../errors.ts';
 
@@ -46,7 +46,7 @@ export function isSystemFolder(real: string): boolean {
 
 function homes(): string[] {
   const { HOME, USERPROFILE } = process.env;
-  const found = [homedir(), HOME, USERPROFILE, ownHome()].flatMap((home) => (home ? [existing(home)] : []));
+  const found = [HOME, USERPROFILE, ownHome()].flatMap((home) => (home ? [existing(home)] : []));
   // Users without a home folder have the root, or /nonexistent.
   return [...new Set(found)].filter((home) => home !== join(home, '..'));
 }

@@ -1,5 +1,6 @@
 // The checks of doctor on this machine and on simulated ones: which backend requires what, and that no secret is shown.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -38,6 +39,7 @@ function writeConfig(changes: Record<string, unknown>): string {
   return file;
 }
 
+const launcher = join(import.meta.dirname, '..', '..', 'bin', 'gradus');
 const tinyModel = join(import.meta.dirname, '..', 'models', 'fixtures', 'tiny-llama-a');
 
 /** Puts a program first on the path. */
@@ -72,6 +74,29 @@ test('every failed check says what would help', async () => {
     assert.ok(ok || fix, id);
   }
 });
+
+/** Linux in which a user is missing, or a mount: in namespaces, which some systems refuse. */
+const unusual: Readonly<Record<string, { readonly flags: readonly string[]; readonly first: string }>> = {
+  'a user whom the system does not know': { flags: ['--map-user=54321'], first: 'unset HOME' },
+  'no /proc': { flags: ['--map-root-user', '--mount'], first: 'mount -t tmpfs none /proc' },
+};
+
+for (const [name, { flags, first }] of Object.entries(unusual)) {
+  test(`the native backend is ready with ${name}`, (context) => {
+    const unshare = (script: string) =>
+      spawnSync('unshare', ['--user', ...flags, 'sh', '-c', script, process.execPath], {
+        encoding: 'utf8',
+        env: { ...process.env, ...bare, HF_HOME: undefined, XDG_CACHE_HOME: '/dev/null/none' }, // compiles nothing
+      });
+    if (unshare(first).status !== 0) return context.skip('this system has no such namespaces');
+    const { status, stdout, stderr } = unshare(`${first} && exec "$0" ${launcher} doctor --json`);
+    assert.equal(status, 0, stderr);
+    const result = JSON.parse(stdout) as DoctorResult;
+    assert.equal(result.ok, true);
+    assert.doesNotMatch(found(result, 'memory').detail, /^0\.0 GiB/);
+    for (const { id, ok, fix } of result.checks) assert.ok(ok || fix, id);
+  });
+}
 
 test('only what a configuration needs is required', async () => {
   const here = await examine({ config: writeConfig({ model: tinyModel }) });
@@ -202,6 +227,8 @@ test('a platform on which Gradus has not been tested is reported as untested', (
   ] as const) {
     assert.match(hardwareFinding(platform, arch, cpus).detail, /not tested/);
   }
+  const alpine = hardwareFinding('linux', 'x64', cpus, true);
+  assert.deepEqual([alpine.ok, alpine.detail], [false, 'linux x64, Apple M4, 2 cores; no glibc']);
   const { ok, fix } = hardwareFinding('darwin', 'x64', []);
   assert.deepEqual([ok, typeof fix], [false, 'string']);
 });

@@ -1,8 +1,8 @@
 // The checks of this machine that `gradus doctor` makes. They change nothing, and each takes about a second.
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { statfs } from 'node:fs/promises';
-import { arch, availableParallelism, cpus, homedir, platform, totalmem } from 'node:os';
+import { access, constants, statfs } from 'node:fs/promises';
+import { arch, availableParallelism, cpus, platform, totalmem } from 'node:os';
 import { basename, extname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { neededNode } from '../../bin/node-version.cjs';
@@ -13,13 +13,15 @@ import { clientOf, serverLength } from '../backends/tinker/tinker-server.ts';
 import { call } from '../common/words.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
-import { hubSettings } from '../hub/hub-settings.ts';
+import { hubSettings, hubTokenFile } from '../hub/hub-settings.ts';
 import { gradusVersion } from '../package/versions.ts';
 import type { Device, DeviceStatus } from '../runtime/device.ts';
 import { kernelLibrary } from '../runtime/kernels.ts';
-import { isTestedPlatform, libraryPath } from '../runtime/library-path.ts';
+import { isTestedPlatform, lacksGlibc, libraryPath, SUPPORTED_PLATFORMS } from '../runtime/library-path.ts';
 import { loadOnnxRuntime } from '../runtime/onnxruntime.ts';
 import type { Unit } from '../runtime/processor.ts';
+import { availableMemory } from '../system/available-memory.ts';
+import { homeFolder } from '../system/home-folder.ts';
 import { volume } from '../tensor/shape.ts';
 import { connectMlflow } from '../trackers/mlflow.ts';
 import { mlflowSettings } from '../trackers/mlflow-client.ts';
@@ -60,10 +62,10 @@ export const machineChecks = {
       fix: 'install Node 24 from https://nodejs.org',
     };
   },
-  hardware: () => hardwareFinding(platform(), arch(), cpus()),
+  hardware: () => hardwareFinding(platform(), arch(), cpus(), lacksGlibc()),
   threads: () => ({ ok: true, detail: `${availableParallelism()} for this process` }),
   memory: async (subject) => {
-    const available = process.availableMemory();
+    const available = availableMemory();
     // The check `model` reports a model that cannot be found.
     const model = subject.config && (await modelOf(subject.config).catch(() => undefined));
     const weights = model?.parameters;
@@ -81,9 +83,13 @@ export const machineChecks = {
   disk: async () => {
     const { bavail, bsize } = await statfs('.');
     const ok = bavail * bsize >= LEAST_DISK;
+    const isWritable = await access('.', constants.W_OK).then(
+      () => true,
+      () => false,
+    );
     return {
       ok,
-      detail: `${gigabytes(bavail * bsize)} free in ${process.cwd()}`,
+      detail: `${gigabytes(bavail * bsize)} free in ${process.cwd()}${isWritable ? '' : ', which cannot be written to: runs need another folder'}`,
       ...(!ok && { fix: `free some: runs and checkpoints need at least ${gigabytes(LEAST_DISK)}` }),
     };
   },
@@ -93,7 +99,11 @@ export const machineChecks = {
   },
   matmul: () => {
     const found = kernelLibrary();
-    if ('missing' in found) return { ok: true, detail: `our custom operators are not used: ${found.missing}` };
+    if ('missing' in found) {
+      const fix =
+        'training works without them, but takes several times as long: install a C compiler as cc, and set XDG_CACHE_HOME to a folder that only you can write to';
+      return { ok: false, detail: `our custom operators are not used: ${found.missing}`, fix };
+    }
     const { unit, origin, library, passedOver } = found;
     const source = origin === 'shipped' ? 'came with the package' : 'cc compiled here';
     const others = passedOver.length > 0 ? `; skipped: ${passedOver.join('; ')}` : '';
@@ -148,19 +158,17 @@ export const machineChecks = {
     }
   },
   hub: ({ environment }) => hubFinding(environment),
-  hf_token: ({ environment }) => {
-    const home = environment.HF_HOME ?? join(homedir(), '.cache', 'huggingface');
-    return credentials(
-      { HF_TOKEN: ['HF_TOKEN'], [join(home, 'token')]: [] },
+  hf_token: ({ environment }) =>
+    credentials(
+      { HF_TOKEN: ['HF_TOKEN'], [hubTokenFile(environment)]: [] },
       environment,
       'set HF_TOKEN, or hf auth login; only gated models need it',
-    );
-  },
+    ),
   modal_token: ({ environment }) =>
     credentials(
       {
         'MODAL_TOKEN_ID and MODAL_TOKEN_SECRET': ['MODAL_TOKEN_ID', 'MODAL_TOKEN_SECRET'],
-        [join(homedir(), '.modal.toml')]: [],
+        [environment.MODAL_CONFIG_PATH ?? join(homeFolder(environment) ?? '', '.modal.toml')]: [],
       },
       environment,
       'modal token new, or set MODAL_TOKEN_ID and MODAL_TOKEN_SECRET',
@@ -208,12 +216,16 @@ async function isDownloadable(error: unknown, environment: CheckSubject['environ
 }
 
 /** Checks whether ONNX Runtime exists for a platform, and says so if Gradus has not been tested on it. */
-export function hardwareFinding(platform: string, arch: string, cpus: readonly { readonly model: string }[]): Finding {
+export function hardwareFinding(
+  platform: string,
+  arch: string,
+  cpus: readonly { readonly model: string }[],
+  withMusl = false,
+): Finding {
   const model = cpus[0]?.model.trim() || 'unknown processor';
   const detail = `${platform} ${arch}, ${model}, ${cpus.length} cores`;
-  if (libraryPath(platform, arch) === undefined) {
-    return { ok: false, detail, fix: 'use Linux x64 or arm64, macOS arm64 or Windows x64 or arm64' };
-  }
+  if (libraryPath(platform, arch) === undefined) return { ok: false, detail, fix: `use ${SUPPORTED_PLATFORMS}` };
+  if (withMusl) return { ok: false, detail: `${detail}; no glibc`, fix: `use ${SUPPORTED_PLATFORMS}` };
   return { ok: true, detail: isTestedPlatform(platform, arch) ? detail : `${detail}; not tested on this platform` };
 }
 

@@ -22,6 +22,7 @@ import { fitPrompts } from '../setup/prompt-lengths.ts';
 import { assertMetricExists } from '../setup/setup.ts';
 import { countStageSteps } from '../setup/stage-steps.ts';
 import { openTask, problemsOfStages } from '../setup/task.ts';
+import { availableMemory } from '../system/available-memory.ts';
 import { type RunPlace, resolveRun } from '../training/resolved-run.ts';
 import type { MemoryNeed, Plan, StagePlan, StepPlan, TimePlan } from './result-schema.ts';
 import { configuredGpus, type Gpus, scalingOf } from './scaling.ts';
@@ -171,7 +172,7 @@ function stepPlan(config: Config, { mean, max }: { mean: number; max: number }):
 
 function memoryNeed(parts: Readonly<Record<string, number>>): MemoryNeed {
   const estimate = Object.values(parts).reduce((sum, bytes) => sum + bytes, 0);
-  const available = process.availableMemory();
+  const available = availableMemory();
   return { estimate, parts, available, fits: estimate <= available };
 }
 

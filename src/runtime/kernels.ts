@@ -19,7 +19,7 @@ import type { LibraryHandle } from 'koffi';
 import { messageOf } from '../errors.ts';
 import koffi from './koffi.ts';
 import { isOwnFile, privateCache } from './private-cache.ts';
-import { type Unit, unitFlags, unitsOfArchitecture } from './processor.ts';
+import { isProcessorKnown, type Unit, unitFlags, unitsOfArchitecture } from './processor.ts';
 
 /** The library's path, or why there is none, in which case ONNX Runtime's operators are used. */
 export type KernelLibrary =
@@ -44,6 +44,7 @@ const refusals = {
   1: 'the processor lacks what they were compiled for',
   2: 'the system does not let processes use AMX',
 };
+const UNKNOWN_PROCESSOR = 'without /proc it is not known whether the processor has it';
 /** koffi unloads a library whose handle is collected. */
 const loaded: LibraryHandle[] = [];
 
@@ -58,7 +59,8 @@ function findLibrary(): KernelLibrary {
   let reason = '';
   for (const { unit, lacks } of unitsOfArchitecture()) {
     if (lacks.length > 0) {
-      passedOver.push(`${unit}: the processor lacks ${lacks.join(', ')}`);
+      const known = isProcessorKnown();
+      passedOver.push(known ? `${unit}: the processor lacks ${lacks.join(', ')}` : `${unit}: ${UNKNOWN_PROCESSOR}`);
       continue;
     }
     const found = libraryFor(unit);

@@ -8,6 +8,18 @@ const libraries: Record<string, string> = {
   'win32-arm64': 'win32/arm64/onnxruntime.dll',
 };
 
+/** What a user can do where there is no library, or it cannot be loaded. */
+export const SUPPORTED_PLATFORMS =
+  'Linux x64 or arm64 with glibc (not musl, as on Alpine), macOS arm64 or Windows x64 or arm64';
+
+/** Whether this is a Linux whose C library is not glibc, which ONNX Runtime's library needs. */
+export function lacksGlibc(): boolean {
+  if (process.platform !== 'linux') return false;
+  Object.assign(process.report, { excludeNetwork: true }); // looking up names may take seconds
+  const { header } = process.report.getReport() as { readonly header: { readonly glibcVersionRuntime?: string } };
+  return header.glibcVersionRuntime === undefined;
+}
+
 /** The platforms on which the tests have run. */
 const testedPlatforms = ['linux-x64'];
 

@@ -6,7 +6,7 @@ import type { LibraryHandle } from 'koffi';
 import { GradusError, messageOf } from '../errors.ts';
 import { API_VERSION, cApi } from './c-api.ts';
 import koffi from './koffi.ts';
-import { libraryPath } from './library-path.ts';
+import { lacksGlibc, libraryPath, SUPPORTED_PLATFORMS } from './library-path.ts';
 
 /** A native address. */
 export type Pointer = bigint;
@@ -159,8 +159,9 @@ function openLibrary(path: string): LibraryHandle {
 }
 
 function missing(message: string, cause?: unknown): GradusError {
-  const hint =
-    'install the package onnxruntime-node (npm install) on Linux x64/arm64, macOS arm64 or Windows x64/arm64';
+  const hint = lacksGlibc()
+    ? `use ${SUPPORTED_PLATFORMS}`
+    : `install the package onnxruntime-node (npm install) on ${SUPPORTED_PLATFORMS}`;
   return new GradusError('ONNXRUNTIME_MISSING', message, { hint, kind: 'not_ready', cause });
 }
 

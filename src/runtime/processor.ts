@@ -17,6 +17,8 @@ interface UnitTraits {
   readonly flags: readonly string[];
 }
 
+const CPUINFO = '/proc/cpuinfo';
+
 /** Better units first. */
 const traits: Readonly<Record<Unit, UnitTraits>> = {
   amx: x86('avx512f', 'avx512bw', 'avx512_bf16', 'amx_tile', 'amx_bf16', 'amx_int8'),
@@ -73,9 +75,14 @@ function unitsOf(architecture: string, features: ReadonlySet<string>): UnitHere[
   });
 }
 
+/** Whether this system tells what its processor has. If not, the portable unit is used. */
+export function isProcessorKnown(): boolean {
+  return process.platform !== 'linux' || existsSync(CPUINFO);
+}
+
 function featuresOfMachine(): ReadonlySet<string> {
   if (process.platform === 'linux') {
-    return featuresIn(existsSync('/proc/cpuinfo') ? readFileSync('/proc/cpuinfo', 'utf8') : '');
+    return featuresIn(isProcessorKnown() ? readFileSync(CPUINFO, 'utf8') : '');
   }
   // All that these systems run on have NEON.
   const always = process.arch === 'arm64' ? ['asimd'] : [];
