@@ -554,6 +554,11 @@ test('the sources use nothing that the oldest Node of the package lacks', () => 
   assert.deepEqual(newer, []);
 });
 
+test('no module of ours is required by a name that the build would not rewrite', () => {
+  const kept = sources.filter((file) => /createRequire\(import\.meta\.url\)\(\s*['"]\./.test(read(file)));
+  assert.deepEqual(kept, []);
+});
+
 const catchAll = /(^|\/)(utils?|helpers?|common|misc)\.ts$/;
 
 test('no file is a catch-all', () => {

@@ -1,6 +1,7 @@
 // Which units of this machine's processor our custom operators can be compiled for. On Linux it loads no native library.
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { extname } from 'node:path';
 
 /**
  * The part of the processor that multiplies: the matrix unit, if there is one, or the vector unit, with long or short vectors; on Arm with
@@ -120,6 +121,8 @@ function present<T>(names: Readonly<Record<string, T>>, isPresent: (asked: T) =>
 
 function load(library: string) {
   // Only where it is needed: others import this without wanting native code.
-  const { default: koffi } = createRequire(import.meta.url)('./koffi.ts') as typeof import('./koffi.ts');
+  const { default: koffi } = createRequire(import.meta.url)(
+    `./koffi${extname(import.meta.filename)}`,
+  ) as typeof import('./koffi.ts');
   return koffi.load(library);
 }
