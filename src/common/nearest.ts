@@ -59,8 +59,11 @@ export function existingNames(name: string, candidates: readonly string[]): stri
   return `there is: ${candidates.join(', ')}${meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`}`;
 }
 
+/** How many names a reader takes in. */
+const MOST_NAMES = 6;
+
 /** The same with the few names that are nearest, where there are too many to be read. */
-export function nearestNames(name: string, candidates: readonly string[], most = 6): string {
+export function nearestNames(name: string, candidates: readonly string[]): string {
   const partsOf = (text: string) => text.toLowerCase().split(/[^a-z0-9]+/);
   const asked = partsOf(name);
   const shared = (candidate: string) => partsOf(candidate).filter((part) => asked.includes(part)).length;
@@ -68,8 +71,8 @@ export function nearestNames(name: string, candidates: readonly string[], most =
     editDistance(name.toLowerCase(), candidate.toLowerCase()) - 4 * shared(candidate);
   const sorted = candidates.map((candidate) => [candidate, distance(candidate)] as const).sort(([, a], [, b]) => a - b);
   const meant = nearest(name, candidates);
-  const names = sorted.slice(0, most).map(([candidate]) => candidate);
-  const more = candidates.length > most ? ' and others' : '';
+  const names = sorted.slice(0, MOST_NAMES).map(([candidate]) => candidate);
+  const more = candidates.length > MOST_NAMES ? ' and others' : '';
   return `nearest are ${names.join(', ')}${more}${meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`}`;
 }
 

@@ -33,7 +33,8 @@ const NO_SPREAD = 1e-8;
 const GOOD_SCORE = 0.5;
 
 /**
- * Advantages A = (score − baseline) / (scale + 10⁻⁴), or without the division.
+ * Advantages A = (score − baseline) / (scale + 10⁻⁴), or without the division. By default, if one of four answers is right, with scores 1, 0, 0 and 0,
+ * its advantage is 1.5 and that of each other −0.5.
  *
  * - By default the baseline is the group's mean and the scale its standard deviation: Shao et al. 2024, arXiv:2402.03300, section 4.1.2.
  * - `none` does not divide, which avoids a bias towards questions that are nearly always or nearly never answered. Liu et al. 2025, arXiv:2503.20783.

@@ -58,29 +58,10 @@ function compileStatement(statement: Statement): Run {
       const value = compileExpression(statement.value);
       return plain((frame) => assign(frame, value(frame)));
     }
-    case 'capture': {
-      const assign = compileTarget(statement.target);
-      const body = compileBody(statement.body);
-      const filter = compileBlockFilter(statement.filter);
-      return (frame) => {
-        spend(1);
-        const inner = new Frame(frame, new Output());
-        const signal = body(inner);
-        if (!signal) assign(frame, filter(inner));
-        return signal;
-      };
-    }
-    case 'filterBlock': {
-      const body = compileBody(statement.body);
-      const filter = compileBlockFilter(statement.filter);
-      return (frame) => {
-        spend(1);
-        const inner = new Frame(frame, new Output());
-        const signal = body(inner);
-        if (!signal) frame.output.write(str(filter(inner)));
-        return signal;
-      };
-    }
+    case 'capture':
+      return compileFiltered(statement, compileTarget(statement.target));
+    case 'filterBlock':
+      return compileFiltered(statement, (frame, value) => frame.output.write(str(value)));
     case 'macro': {
       const { name, signature, body } = statement;
       const define = compileMacro(name, signature, compileBody(body));
@@ -175,6 +156,22 @@ function compileCallBlock({ signature, call, body }: Extract<Statement, { type: 
 }
 
 /** The output of a block after its filters. */
+/** A block whose output is filtered, then used instead of written. */
+function compileFiltered(
+  block: { readonly body: Body; readonly filter: FilterCall | null },
+  use: (frame: Frame, value: Value) => void,
+): Run {
+  const body = compileBody(block.body);
+  const filter = compileBlockFilter(block.filter);
+  return (frame) => {
+    spend(1);
+    const inner = new Frame(frame, new Output());
+    const signal = body(inner);
+    if (!signal) use(frame, filter(inner));
+    return signal;
+  };
+}
+
 function compileBlockFilter(filter: FilterCall | null): (frame: Frame) => Value {
   if (!filter) return ({ output }) => output.text;
   const { value, name, given } = filter;

@@ -31,6 +31,7 @@ const MOST_CHARACTERS_PER_TOKEN = 64;
 
 const CANCELLED = 'the episode was cancelled';
 
+/** `start` begins it; then each turn is a `prompt` and an `act`, until it `isOver` or a limit on turns is reached; `end` scores it. */
 export class Episode {
   /** The seed of its random streams. */
   readonly seed: number;

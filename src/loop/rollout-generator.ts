@@ -119,10 +119,10 @@ export class RolloutGenerator<E extends Example = Example> implements RolloutSou
     signal?: AbortSignal,
   ): Dialogue<Trajectory> {
     for (let attempt = 0; ; attempt++) {
-      const attempted = attempt === 0 ? seed : streamSeed(seed, 'retry', attempt);
-      const trajectory = yield* this.#play(example, attempted, limit, signal);
-      const again = hasFailed(trajectory) && attempt < retries && !signal?.aborted;
-      if (!again) return { ...trajectory, retries: attempt };
+      const ownSeed = attempt === 0 ? seed : streamSeed(seed, 'retry', attempt);
+      const trajectory = yield* this.#play(example, ownSeed, limit, signal);
+      const playsAgain = hasFailed(trajectory) && attempt < retries && !signal?.aborted;
+      if (!playsAgain) return { ...trajectory, retries: attempt };
     }
   }
 

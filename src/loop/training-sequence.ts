@@ -5,7 +5,8 @@ import { type TrainingSequence, trainedCount } from '../training-model.ts';
 
 /**
  * The sequence of a trajectory that is one conversation: the first prompt, then the policy's turns (trained on, unless their state says otherwise) and the
- * tokens between them (not trained on). Throws `RENDERING_CHANGED_PREFIX` if a prompt does not continue the turn before it, and `TRAJECTORY_BRANCHES`
+ * tokens between them (not trained on). If the policy reads `2+2=`, says `5`, reads `no` and says `4`, then `2+2=` is the prompt, `5 no 4` the completion
+ * and `1 0 1` its mask. Throws `RENDERING_CHANGED_PREFIX` if a prompt does not continue the turn before it, and `TRAJECTORY_BRANCHES`
  * if there are several conversations.
  */
 export function trainingSequence({ turns }: Trajectory, advantage: number): TrainingSequence {

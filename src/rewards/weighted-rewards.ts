@@ -23,8 +23,9 @@ export interface WeightedRewardsOptions {
  * If a function throws, takes too long, or returns anything but one finite number or `null` per completion, the error is recorded under its
  * name in the `errors` of the trajectories concerned, and their scores are `null`: a failure is never scored 0. If a call fails as a whole,
  * each completion is tried alone, within its share of the time limit, and those that succeed are scored together again. A group of one is tried
- * again if its process was killed, as one of several is. Functions receive
- * frozen copies. Trajectories that were not played to an end (`wasPlayed`) are not shown to them and score `null`.
+ * again if its process was killed, as one of several is.
+ *
+ * Functions receive frozen copies. Trajectories that were not played to an end (`wasPlayed`) are not shown to them and score `null`.
  *
  * Throws `REWARD_NAME_TAKEN` if two rewards have the same name.
  */

@@ -37,15 +37,15 @@ const sequence = z
 /** For how long weights are kept, in seconds: an hour to ten years. */
 const timeToLive = z.int().min(3600).max(315_360_000).nullish();
 
-export const chunk = z.discriminatedUnion('type', [
+const chunk = z.discriminatedUnion('type', [
   z.object({ type: z.literal('encoded_text'), tokens: z.array(z.int()) }),
   // Checked separately, for a better error message.
   z.object({ type: z.enum(['image', 'image_asset_pointer', 'dmel']) }),
 ]);
-export const modelInput = z.object({ chunks: z.array(chunk) });
+const modelInput = z.object({ chunks: z.array(chunk) });
 export type ModelInput = z.infer<typeof modelInput>;
 
-export const tensor = z.object({
+const tensor = z.object({
   data: z.array(z.number()),
   dtype: z.enum(['int64', 'float32']),
   shape: z.array(z.int().min(0)).nullish(),
