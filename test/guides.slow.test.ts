@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import type { ListedCommand } from '../src/cli/command-list.ts';
+import type { ListedCommand } from '../src/cli/command-usage.ts';
 import { guideTopics, readGuide } from '../src/cli/commands/agent-docs.ts';
 import { readPackageFile } from '../src/cli/package-files.ts';
 import { loadConfigObject } from '../src/config/load.ts';

@@ -1,13 +1,6 @@
 // Lists the commands with their arguments and options, and the short overview that `gradus` alone prints.
 import type { Command, Option } from 'commander';
-
-export interface ListedCommand {
-  /** The command as it is typed: `runs list`. */
-  readonly name: string;
-  /** The command's arguments: `<config> [options]`. */
-  readonly usage: string;
-  readonly description: string;
-}
+import type { CommandUsage, ListedCommand, ListedOption } from './command-usage.ts';
 
 /** All commands of a program, including those in groups such as `runs`. */
 export function listCommands(program: Command, prefix = ''): ListedCommand[] {
@@ -20,22 +13,7 @@ export function listCommands(program: Command, prefix = ''): ListedCommand[] {
 }
 
 /** The arguments and options of a command. */
-export interface CommandUsage {
-  readonly arguments: readonly { readonly name: string; readonly required: boolean; readonly description: string }[];
-  readonly options: readonly ListedOption[];
-}
-
-export interface ListedOption {
-  /** The option as it is typed: `--set`. */
-  readonly name: string;
-  /** The placeholder of its value, as in `<value>`; absent if it takes none. */
-  readonly value?: string;
-  readonly required: boolean;
-  readonly default?: unknown;
-  readonly description: string;
-}
-
-export function commandUsage(command: Command): CommandUsage {
+export function usageOf(command: Command): CommandUsage {
   return {
     arguments: command.registeredArguments.map((argument) => ({
       name: argumentUsage(argument),

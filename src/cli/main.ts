@@ -6,7 +6,7 @@ import { keepMachineSecrets } from '../config/machine-secrets.ts';
 import { GradusError } from '../errors.ts';
 import { type AskedOutput, askedOutput } from './arguments.ts';
 import type { Cli } from './cli.ts';
-import { commandUsage, listCommands, OVERVIEW } from './command-list.ts';
+import { listCommands, OVERVIEW, usageOf } from './command-list.ts';
 import { commands, loadSchemas, makeCommands } from './command-table.ts';
 import { commandWords, TOOL_WORDS } from './command-words.ts';
 import { emitDownloads, showDownloads } from './download-progress.ts';
@@ -162,7 +162,7 @@ function catchOutput(command: Command, help: string[]): void {
 /** The result of help: the commands of the program or of a group such as `runs`, or the usage of one command. */
 function helpResult(text: string, subject: Command): object {
   const prefix = subject.parent ? `${subject.name()} ` : '';
-  const more = subject.commands.length > 0 ? { commands: listCommands(subject, prefix) } : commandUsage(subject);
+  const more = subject.commands.length > 0 ? { commands: listCommands(subject, prefix) } : usageOf(subject);
   return { ok: true, schema: 'help.result/1', command: 'help', text, ...more };
 }
 

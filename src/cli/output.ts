@@ -6,6 +6,7 @@ import { systemError } from '../runs/system-faults.ts';
 import { type ExitCode, exitCodeOf } from './exit-codes.ts';
 import { printable, withoutControls } from './formatting.ts';
 import { renamed } from './own-name.ts';
+import type { DescribedError } from './schemas.ts';
 
 export interface Stream {
   write(text: string): unknown;
@@ -149,14 +150,6 @@ function withFlag<T>(value: T, flag: string, key = ''): T {
 interface BegunRun {
   readonly id: string;
   readonly dir: string;
-}
-
-export interface DescribedError {
-  readonly code: string;
-  readonly message: string;
-  readonly hint?: string;
-  readonly path?: string;
-  readonly problems?: readonly Problem[];
 }
 
 /** Describes any error by a code, one line and a hint. */

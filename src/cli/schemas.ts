@@ -1,5 +1,6 @@
 // What the schemas of all objects under --json share. Those of a command are made by its module, of these, when they are asked for.
 import { z } from 'zod';
+import type { Recorded } from '../common/recorded.ts';
 
 /** What went wrong: a stable code, one line, and what to do about it. */
 const failure = z.strictObject({
@@ -21,6 +22,7 @@ const failure = z.strictObject({
     .exactOptional()
     .describe('everything that is wrong with a configuration; the error is the first of these'),
 });
+export type DescribedError = Recorded<typeof failure>;
 
 /** The result of a command that fails without a result of its own. */
 const error = z

@@ -1,6 +1,6 @@
 // Runs the command of this package for a sweep, in a process that ends with it, and reads its one object.
 import { spawn } from 'node:child_process';
-import { isObject } from '../errors.ts';
+import { isObject, type Problem } from '../errors.ts';
 import { launcher } from '../package/own-process.ts';
 import { environmentWithParent } from '../runs/processes.ts';
 
@@ -44,12 +44,7 @@ export async function commandOutput(args: readonly string[], signal: AbortSignal
   }
 }
 
-export interface CommandError {
-  readonly code: string;
-  readonly message: string;
-  readonly hint?: string;
-  readonly path?: string;
-}
+export type CommandError = Pick<Problem, 'code' | 'message' | 'hint' | 'path'>;
 
 /** Why a command that was called with --json failed. */
 export function errorIn({ code, stdout, stderr }: CommandOutput): CommandError {

@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import { nearestNames } from '../../common/nearest.ts';
 import { GradusError } from '../../errors.ts';
-import type { DescribedError } from '../output.ts';
+import type { DescribedError } from '../schemas.ts';
 import { briefName, briefs, envelope } from './briefs.ts';
 import { type Kept, parseFields } from './field-paths.ts';
 import { pick } from './pick.ts';

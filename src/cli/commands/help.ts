@@ -61,6 +61,7 @@ function wordsOfTool(name: string, { commands }: Command): string[] {
 
 /** The schemas of what it prints under --json. */
 export async function prints({ result, z }: SchemaTools) {
+  const { commandUsage, listedCommand } = await import('../command-usage.ts');
   return [
     result(
       'help.result/1',
@@ -69,23 +70,11 @@ export async function prints({ result, z }: SchemaTools) {
       {
         text: z.string(),
         commands: z
-          .array(z.strictObject({ name: z.string(), usage: z.string(), description: z.string() }))
+          .array(listedCommand)
           .exactOptional()
           .describe('every command, including subcommands such as `runs list`, or those of a group'),
-        arguments: z
-          .array(z.strictObject({ name: z.string(), required: z.boolean(), description: z.string() }))
-          .exactOptional(),
-        options: z
-          .array(
-            z.strictObject({
-              name: z.string().describe('as it is typed: `--set`'),
-              value: z.string().exactOptional().describe('the placeholder of its value; absent if it takes none'),
-              required: z.boolean(),
-              default: z.unknown().exactOptional(),
-              description: z.string(),
-            }),
-          )
-          .exactOptional(),
+        arguments: commandUsage.shape.arguments.exactOptional(),
+        options: commandUsage.shape.options.exactOptional(),
         exit_codes: z.array(z.strictObject({ code: z.int(), meaning: z.string() })).exactOptional(),
       },
     ),

@@ -3,6 +3,7 @@
 import { Command } from 'commander';
 import { existingNames } from '../../common/nearest.ts';
 import type { PresetName } from '../../config/preset-names.ts';
+import type { Preset } from '../../config/presets.ts';
 import { GradusError } from '../../errors.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
@@ -40,21 +41,13 @@ async function show({ output }: Cli, name: string | undefined) {
   return undefined;
 }
 
-function describe({ name, source, when, values, parts = {} }: DescribedPreset): string {
+function describe({ name, source, when, values, parts = {} }: Preset & { readonly name: string }): string {
   const lines = (part: object) =>
     Object.entries(part).map(
       ([key, value]) => `  ${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
     );
   const ofBackends = Object.entries(parts).flatMap(([backend, part]) => [`with backend ${backend}`, ...lines(part)]);
   return [`${name}: ${source}`, when, ...lines(values), ...ofBackends].join('\n');
-}
-
-interface DescribedPreset {
-  readonly name: string;
-  readonly source: string;
-  readonly when: string;
-  readonly values: object;
-  readonly parts?: Readonly<Record<string, object>>;
 }
 
 /** The schemas of what it prints under --json. */

@@ -2,7 +2,7 @@
 import type { Cli } from '../../cli.ts';
 import { type ExitCode, exitCodes, ofSignal, type StopSignal } from '../../exit-codes.ts';
 import { duration } from '../../formatting.ts';
-import type { DescribedError } from '../../output.ts';
+import type { DescribedError } from '../../schemas.ts';
 import { withStopSignals } from '../../signals.ts';
 
 /** Passes on what the evaluation printed, with its exit code. */

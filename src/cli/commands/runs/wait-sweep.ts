@@ -3,7 +3,7 @@ import { call, option } from '../../../common/words.ts';
 import type { Cli } from '../../cli.ts';
 import { ofKind, ofSignal, type StopSignal } from '../../exit-codes.ts';
 import { duration } from '../../formatting.ts';
-import type { DescribedError } from '../../output.ts';
+import type { DescribedError } from '../../schemas.ts';
 import { withStopSignals } from '../../signals.ts';
 
 /** Prints what the sweep found, or that it has not completed. */
