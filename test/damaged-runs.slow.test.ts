@@ -50,6 +50,7 @@ const readers = [
   'runs diagnose',
   'runs wait',
   'runs snapshot',
+  'runs tail',
   'runs compare',
   'eval',
   'sample',
@@ -175,7 +176,7 @@ const damages: Readonly<Record<string, { harm(run: string): void; code: string; 
       }
     },
     code: 'CHECKPOINT_DAMAGED',
-    spares: ['runs show', 'runs diagnose', 'runs wait', 'runs snapshot', 'runs compare'],
+    spares: ['runs show', 'runs diagnose', 'runs wait', 'runs snapshot', 'runs tail', 'runs compare'],
   },
   'a torn last line of metrics.jsonl': {
     harm: (run) => appendFileSync(join(run, 'metrics.jsonl'), '{"step":5,"rew'),
@@ -185,24 +186,24 @@ const damages: Readonly<Record<string, { harm(run: string): void; code: string; 
   'no config.resolved.json': {
     harm: (run) => rmSync(join(run, 'config.resolved.json')),
     code: 'RUN_INCOMPLETE',
-    spares: ['runs show', 'runs diagnose', 'runs wait', 'runs snapshot', 'runs compare'],
+    spares: ['runs show', 'runs diagnose', 'runs wait', 'runs snapshot', 'runs tail', 'runs compare'],
   },
   'config.resolved.json cut short': {
     harm: (run) => truncateSync(join(run, 'config.resolved.json'), 10),
     code: 'RUN_DAMAGED',
-    spares: ['runs wait', 'runs snapshot'],
+    spares: ['runs wait', 'runs snapshot', 'runs tail'],
   },
   'checkpoints that are damaged': {
     harm: (run) => {
       for (const step of [2, 4]) truncateSync(join(run, 'checkpoints', `step_00000${step}`, 'policy.npz'), 9);
     },
     code: 'CHECKPOINT_DAMAGED',
-    spares: ['runs show', 'runs diagnose', 'runs wait', 'runs snapshot', 'runs compare'],
+    spares: ['runs show', 'runs diagnose', 'runs wait', 'runs snapshot', 'runs tail', 'runs compare'],
   },
   'no checkpoints': {
     harm: (run) => rmSync(join(run, 'checkpoints'), { recursive: true }),
     code: 'CHECKPOINT_NOT_FOUND',
-    spares: ['runs show', 'runs diagnose', 'runs wait', 'runs snapshot', 'runs compare'],
+    spares: ['runs show', 'runs diagnose', 'runs wait', 'runs snapshot', 'runs tail', 'runs compare'],
   },
 };
 

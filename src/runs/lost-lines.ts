@@ -23,15 +23,18 @@ export function assertAllSteps(directory: string, record: RunRecord, lines: Line
   throw damaged(join(directory, runFiles.metrics), `${has}, but the run made ${record.step}`);
 }
 
-/** Throws `RUN_DAMAGED` if evals.jsonl of a run that ended lacks an evaluation whose completions are there. */
-export function assertAllEvaluations(directory: string, record: RunRecord, lines: Lines): void {
+/**
+ * Throws `RUN_DAMAGED` if evals.jsonl of a run that ended lacks an evaluation whose completions are there.
+ * @param after the step before the lines. @default all lines were read
+ */
+export function assertAllEvaluations(directory: string, record: RunRecord, lines: Lines, after = -1): void {
   const folder = join(directory, runFiles.evaluations);
   if (!hasRecordedEnd(directory, record) || !existsSync(folder)) return;
   const steps = new Set(lines.map(({ step }) => step));
   const lost = readdirSync(folder)
     .filter((file) => file.endsWith('.jsonl'))
     .map(evaluationNamed)
-    .find((named) => named && !named.isOfCommand && !steps.has(named.step));
+    .find((named) => named && !named.isOfCommand && named.step > after && !steps.has(named.step));
   if (!lost) return;
   const path = join(directory, runFiles.evals);
   throw new GradusError('RUN_DAMAGED', `${path} is damaged: the evaluation of step ${lost.step} is missing`, {

@@ -141,15 +141,19 @@ export function lastStep(directory: string, file: 'metrics' | 'samples'): number
   return lastLine<MetricsRecord>(join(directory, runFiles[file]), ({ step }) => typeof step === 'number')?.value.step;
 }
 
-/** The metrics, evaluations and alerts after a step, without reading what is before them. */
+/** The metrics, evaluations and alerts after a step, without reading what is before them. Throws `RUN_DAMAGED`, also if lines after the step were lost. */
 export function readAfter(directory: string, after: number) {
+  const record = recordIn(directory);
   const behind = <T extends { readonly step: number }>(file: 'metrics' | 'evals' | 'alerts', fields: Fields) =>
     linesBehind<T>(join(directory, runFiles[file]), ({ step }) => step <= after, fields);
-  return {
-    metrics: behind<MetricsRecord>('metrics', metricsFields),
-    evals: behind<EvaluationRecord>('evals', evaluationFields),
-    alerts: behind<Alert>('alerts', alertFields),
-  };
+  const metrics = behind<MetricsRecord>('metrics', metricsFields);
+  const evals = behind<EvaluationRecord>('evals', evaluationFields);
+  if (record) {
+    const step = metrics.at(-1)?.step ?? lastStep(directory, 'metrics');
+    assertAllSteps(directory, record, step === undefined ? [] : [{ step }]);
+    assertAllEvaluations(directory, record, evals, after);
+  }
+  return { metrics, evals, alerts: behind<Alert>('alerts', alertFields) };
 }
 
 /** The lines of events.jsonl; their types are the caller's. */
