@@ -98,9 +98,26 @@ export function messageOf(error: unknown): string {
 
 /** The first lines of the messages of an error and of its cause: `fetch failed` alone says nothing. */
 export function messageWithCause(error: unknown): string {
-  const first = (thrown: unknown) => messageOf(thrown).split('\n')[0]!;
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause === undefined ? first(error) : `${first(error)}: ${first(cause)}`;
+  const message = firstLine(error);
+  const cause = causeOf(error);
+  return cause === undefined ? message : `${message}: ${cause}`;
+}
+
+/** The first line about the cause of an error; undefined if it has none, or says it itself. An error of several attempts to connect has no message of its own. */
+export function causeOf(error: unknown): string | undefined {
+  try {
+    const { cause } = error as Error;
+    if (!(error instanceof Error) || cause === undefined) return undefined;
+    const text = firstLine(cause) || (cause instanceof AggregateError ? firstLine(cause.errors[0]) : '');
+    return text === '' || messageOf(error).includes(text) ? undefined : text;
+  } catch {
+    // User code may have replaced `cause` by a getter that throws.
+    return undefined;
+  }
+}
+
+function firstLine(thrown: unknown): string {
+  return messageOf(thrown).split('\n')[0]!;
 }
 
 /** The stack of anything that was thrown, if it has one, without Node's frames, which depend on what else the process does; very long ones are cut. */

@@ -49,3 +49,17 @@ test('other errors are reported unchanged', () => {
   const nameless = Object.defineProperty(thrown(new Error('no'), module), 'name', { get: () => assert.fail() });
   assert.equal(faultMessage(nameless), 'Error: no (the best.ts:7)');
 });
+
+test('what caused an error is reported with it, unless it says so itself', () => {
+  const refused = new Error('connect ECONNREFUSED 127.0.0.1:9');
+  const failed = (cause: unknown, message = 'fetch failed') => thrown(new TypeError(message, { cause }), module);
+  assert.equal(faultMessage(failed(refused)), `TypeError: fetch failed: ${refused.message} (the best.ts:7)`);
+  assert.equal(faultMessage(failed(new AggregateError([refused, refused]))), faultMessage(failed(refused)));
+  assert.equal(
+    faultMessage(thrown(new TypeError('fetch failed', { cause: refused }))),
+    `fetch failed: ${refused.message}`,
+  );
+  assert.equal(faultMessage(failed('no', 'it said no')), 'TypeError: it said no (the best.ts:7)');
+  const sly = Object.defineProperty(new Error('no'), 'cause', { get: () => JSON.parse('') });
+  assert.equal(faultMessage(thrown(sly, module)), 'Error: no (the best.ts:7)');
+});

@@ -1,5 +1,5 @@
 // Describes an error from a user's reward or environment in the way Python does: class, message, file and line.
-import { GradusError, messageOf, stackOf } from '../errors.ts';
+import { causeOf, GradusError, messageOf, stackOf } from '../errors.ts';
 import { TimeLimitError } from './time-limits.ts';
 
 /** The folder of this package's code, as stacks show it. */
@@ -7,15 +7,17 @@ const ownFolder = new URL('../', import.meta.url).href;
 
 /**
  * `TypeError: x is not a function (mine.ts:7)` for an error from a user's file, or from code outside this package that it calls; for any other
- * error just the message. The place is the innermost frame in a user's file, without folder and column, so that it is the same on every machine.
+ * error just the message. An error’s cause is named, since `fetch failed` alone says nothing. The place is the innermost frame in a user's file, without folder and column, so that it is the same on every machine.
  */
 export function faultMessage(error: unknown): string {
   const message = messageOf(error);
   if (!(error instanceof Error) || error instanceof GradusError || error instanceof TimeLimitError) return message;
+  const cause = causeOf(error);
+  const whole = cause === undefined ? message : `${message.replace(/\.$/, '')}: ${cause}`;
   const place = userPlace(stackOf(error) ?? '', message);
-  if (place === undefined) return message;
+  if (place === undefined) return whole;
   const name = nameOf(error);
-  return `${message === '' ? name : `${name}: ${message}`} (${place})`;
+  return `${whole === '' ? name : `${name}: ${whole}`} (${place})`;
 }
 
 /** The class of an error. User code may have replaced `name` by a getter that throws. */

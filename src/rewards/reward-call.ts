@@ -45,13 +45,14 @@ export function callReward(score: RewardFunction, judged: RewardData): MaybeProm
   }
 }
 
-/** The error, with the lines of its stack outside of Gradus. One of types mostly comes from another idea of what a reward is given and returns. */
+/** The error, with the lines of its stack outside of Gradus. One of types, unless something else caused it, mostly comes from another idea of what a reward is given and returns. */
 function faultOf(error: unknown, { columns }: RewardData): RewardFault {
   const frames = (stackOf(error) ?? '').split('\n');
   const own = frames.findIndex((frame) => frame.includes(import.meta.url));
   const stack = frames.slice(0, Math.max(own, 0));
   const said = faultMessage(error);
-  const message = error instanceof TypeError ? `${said}; a reward is ${REWARD_SHAPE}, ${columnsGiven(columns)}` : said;
+  const isOwn = error instanceof TypeError && error.cause === undefined;
+  const message = isOwn ? `${said}; a reward is ${REWARD_SHAPE}, ${columnsGiven(columns)}` : said;
   return { message, ...(stack.length > 0 && { stack: stack.join('\n') }) };
 }
 

@@ -178,6 +178,10 @@ test('a type error explains a reward’s parameters and columns; other errors ke
     throw new RangeError('no');
   });
   assert.ok(!other.includes(shape), other);
+  // It throws a type error.
+  const refused = await said(async () => fetch('http://127.0.0.1:1'));
+  assert.match(refused, /fetch failed: .+ \(weighted-rewards\.test\.ts:\d+\)$|^fetch failed: .+$/);
+  assert.ok(!refused.includes(shape), refused);
 });
 
 test('a score whose square is infinite is an error of its completion, too', async () => {
