@@ -1,5 +1,6 @@
 // Finds the answer in a text: in a box, after `####` or "the answer is", in the last formula or the last number, in linear time.
 import { lastBoxes } from './boxes.ts';
+import { withoutDeniedValues } from './denied-values.ts';
 import { joinedAtEnd, joinedAtStart, lastFormulas } from './formulas.ts';
 import { firstNumber, lastNumberExpression } from './number-expressions.ts';
 
@@ -46,12 +47,13 @@ export function* answerCandidates(text: string): Generator<AnswerCandidate> {
 
 function* candidatesOf(text: string): Generator<AnswerCandidate> {
   const boxed = lastBoxes(text);
-  const announced = lastAnnounced(text, finalAnswer);
+  const claimed = boxed ? text : withoutDeniedValues(text);
+  const announced = lastAnnounced(claimed, finalAnswer);
   if (announced && (!boxed || announced.start > boxed.end)) yield* candidatesOfStatement(announced.statement);
   if (boxed) yield { text: boxed.text, source: 'box' };
-  const named = lastAnnounced(text, anyAnswer);
+  const named = lastAnnounced(claimed, anyAnswer);
   if (named) yield* candidatesOfStatement(named.statement);
-  yield* candidatesAtEnd(text);
+  yield* candidatesAtEnd(claimed);
 }
 
 /** What follows the last announcement of an answer. */
