@@ -46,6 +46,8 @@ export interface Env {
   score?(): EpisodeScore | Promise<EpisodeScore>;
   /** Metrics of the episode, called when it is over. */
   metrics?(): Readonly<Record<string, number>>;
+  /** Removes what the episode made, such as files or servers. Called last, however it ended, unless its process is gone. */
+  close?(): void | Promise<void>;
 }
 
 export type EpisodeScore = Readonly<Record<string, number | null>>;

@@ -85,4 +85,8 @@ class FinalQuestionEnv<E extends Example> implements Env {
   metrics(): Readonly<Record<string, number>> {
     return this.#inner.metrics?.() ?? {};
   }
+
+  async close(): Promise<void> {
+    await this.#inner.close?.();
+  }
 }

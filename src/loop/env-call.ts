@@ -24,8 +24,8 @@ export interface Timed<T> {
 export interface RemoteEnv extends Env {
   /** Calls a method within a time limit in milliseconds. Rejects with the errors of `callEnv`. */
   callWithin<M extends keyof EnvAnswers>(timeLimit: number, method: M, action?: Action): Promise<Timed<EnvAnswers[M]>>;
-  /** Ends the episode: there will be no more calls. */
-  release(): void;
+  /** Calls `close`, if the environment has it. There will be no more calls. @param timeLimit milliseconds */
+  release(timeLimit: number): Promise<void>;
 }
 
 /**
@@ -43,6 +43,16 @@ export function callEnv<M extends keyof EnvAnswers>(
   if (!call) return { answer: undefined as EnvAnswers[M], took: 0 };
   const outcome = timed(() => call.call(env, action), timeLimit, method);
   return after(outcome, ({ answer, took }) => ({ answer: answerChecks[method](answer), took }));
+}
+
+/** Calls `close`, in this process or another, within a time limit in milliseconds. */
+export function closeEnv(env: Env, timeLimit: number): MaybePromise<void> {
+  if (isRemote(env)) return env.release(timeLimit);
+  if (env.close)
+    return after(
+      timed(() => env.close!(), timeLimit, 'close'),
+      () => {},
+    );
 }
 
 /** Runs `work` within a time limit in milliseconds and measures how long it took. */

@@ -16,7 +16,7 @@ import {
   type Turn,
   type TurnTokens,
 } from '../rl.ts';
-import { callEnv, isRemote, type Timed, timed } from './env-call.ts';
+import { callEnv, closeEnv, isRemote, type Timed, timed } from './env-call.ts';
 import { checkedEnv } from './environment-answers.ts';
 
 export interface EpisodeLimits {
@@ -120,16 +120,14 @@ export class Episode {
     });
   }
 
-  /** Asks the environment for scores and metrics once the episode is over. */
+  /** Asks the environment for scores and metrics once the episode is over, and closes it. */
   end(): MaybePromise<void> {
     this.#stopReason ??= 'max_turns';
     const env = this.#env;
     const canScore = env && (isRemote(env) || env.metrics || env.score);
     const isScored = canScore && !['error', 'timeout', 'cancelled'].includes(this.#stopReason);
     const scored = isScored ? this.#attempt(() => this.#score(env)) : undefined;
-    return after(scored, () => {
-      if (isRemote(env)) env.release();
-    });
+    return after(scored, () => env && this.#close(env));
   }
 
   trajectory(): Trajectory {
@@ -147,6 +145,23 @@ export class Episode {
       this.#timed((limit) => callEnv(env, 'metrics', limit)),
       this.#timed((limit) => callEnv(env, 'score', limit)),
     ]);
+  }
+
+  /** An error of `close` is one of the episode, unless it had another before. Nobody waits for that of a cancelled one. */
+  #close(env: Env): MaybePromise<void> {
+    const fail = (error: unknown) => {
+      if (this.#stopReason === 'cancelled' || this.#error) return;
+      this.#fail(error);
+      this.#scores = undefined;
+      this.#metrics = undefined;
+    };
+    try {
+      const closed = closeEnv(env, this.#limits.step);
+      const caught = closed instanceof Promise ? closed.catch(fail) : closed;
+      return this.#stopReason === 'cancelled' ? undefined : caught;
+    } catch (error) {
+      fail(error);
+    }
   }
 
   /** Runs a part of the episode. An error ends the episode and is recorded. */

@@ -6,7 +6,7 @@ import { call } from '../common/words.ts';
 import type { Environment } from '../environment.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import type { Example, State } from '../rl.ts';
-import { callEnv, isRemote } from './env-call.ts';
+import { callEnv, closeEnv } from './env-call.ts';
 import { checkedEnv } from './environment-answers.ts';
 
 /** The agent that plays a row; `undefined` if the environment does, turn by turn, and for a row that fits neither, as `build` will say. */
@@ -39,7 +39,7 @@ export async function openings(environment: Environment, rows: readonly Example[
       const env = checkedEnv(await withinTime(() => environment.build(frozenCopy(row)), START_LIMIT));
       const { answer } = await callEnv(env, 'start', START_LIMIT);
       known.set(row, answer);
-      if (isRemote(env)) env.release();
+      await closeEnv(env, START_LIMIT);
     } catch (error) {
       if (error instanceof GradusError && error.code.startsWith('COLUMN_')) throw error;
       const message = messageOf(error);

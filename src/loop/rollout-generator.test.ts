@@ -158,6 +158,60 @@ test('an episode that would continue ends after the maximum of turns', async () 
   assert.equal(calls.length, 3);
 });
 
+test('an environment is closed once after everything else, however its episode ended', async () => {
+  const controller = new AbortController();
+  const calls: string[] = [];
+  const parts: Record<string, Partial<Env>> = {
+    completed: {},
+    'max_turns and asynchronous': { step: () => question('?'), close: async () => void calls.push('later') },
+    error: { step: () => JSON.parse('{') },
+    timeout: { step: () => new Promise(() => {}) },
+    cancelled: { step: () => new Promise(() => controller.abort()) },
+  };
+  for (const [name, own] of Object.entries(parts)) {
+    calls.length = 0;
+    const env: Env = {
+      start: () => question('?'),
+      step: () => null,
+      score() {
+        calls.push('score');
+        return { done: 1 };
+      },
+      close: () => void calls.push('close'),
+      ...own,
+    };
+    const limits = { stepTimeout: 50, maxTurns: 1, signal: controller.signal };
+    const [[played]] = (await play(['a'], {
+      builder: { build: () => env },
+      policy: scripted(() => 'on').policy,
+      ...limits,
+    })) as [[Trajectory]];
+    assert.ok(name.startsWith(played.stopReason), played.stopReason);
+    const isScored = played.scores !== undefined;
+    assert.deepEqual(calls, [...(isScored ? ['score'] : []), own.close ? 'later' : 'close'], name);
+  }
+});
+
+test('an exception while an environment is closed is one of its episode, which has no scores then', async () => {
+  const close = () => {
+    throw new RangeError('still in use');
+  };
+  const policy = scripted(() => 'on').policy;
+  const playedWith = async (env: Partial<Env>) => {
+    const builder = {
+      build: () => ({ start: () => question('?'), step: () => null, score: () => ({ done: 1 }), ...env }),
+    };
+    return ((await play(['a'], { builder, policy })) as [[Trajectory]])[0][0];
+  };
+  for (const closing of [close, async () => close()]) {
+    const { stopReason, error, scores } = await playedWith({ close: closing });
+    assert.deepEqual([stopReason, scores], ['error', undefined]);
+    assert.match(error!.message, /still in use/);
+  }
+  const first = () => JSON.parse('{');
+  assert.match((await playedWith({ close, step: first })).error!.message, /JSON/, 'the first error is told');
+});
+
 test('an exception of an environment ends only its own episode', async () => {
   const throwing: Record<string, Partial<Env>> = {
     start: {

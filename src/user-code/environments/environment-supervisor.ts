@@ -16,6 +16,7 @@ export type Method =
   | 'scoreGroup'
   | 'agentPlays'
   | keyof EnvAnswers
+  | 'close'
   | `agent.${AgentMethod}`;
 
 /** The methods of an agent; all but the first are optional. */
@@ -182,6 +183,11 @@ export class EnvironmentSupervisor implements Disposable {
   /** Tells an owner's agent to stop; its call is then answered. */
   abort(owner: number): void {
     this.#child?.send({ abort: owner }, ignoreSendError);
+  }
+
+  /** Whether the process with this number is the one that answers now. */
+  holds(process: number | undefined): boolean {
+    return this.#child !== undefined && process === this.#processes;
   }
 
   /** Frees what the child holds for an owner, which will make no more calls. */

@@ -185,7 +185,7 @@ class PythonEpisode implements RemoteEnv {
   step = async (action: Action) => (await this.callWithin(limits.step, 'step', action)).answer;
   score = async () => (await this.callWithin(limits.score, 'score')).answer!;
 
-  release(): void {}
+  async release(): Promise<void> {}
 
   readonly #ask: Ask = async (call, params) => {
     const clock = this.#clock;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
@@ -21,7 +21,7 @@ writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
 const file = join(folder, 'envs.ts');
 writeFileSync(
   file,
-  `type Row = { bad?: boolean; slow?: number; at?: string };
+  `import { existsSync, mkdtempSync, rmSync } from 'node:fs'; type Row = { bad?: boolean; slow?: number; at?: string };
 type Messages = { role: string; content: string; more?: unknown }[];
 const wait = (time: number) => new Promise((done) => setTimeout(done, time));
 /** An environment of three turns, which does harm for a bad row and is slow for a slow one. */
@@ -88,6 +88,24 @@ export const sendsThrown = flood((id) => ({ id, thrown: null }));
 export const sendsCrashes = flood((owner) => ({ owner, crashed: null }));
 export const sendsErrors = flood((owner) => ({ owner, crashed: { message: 'not mine' } }));
 export const sendsExits = flood((k) => ({ exits: k % 2 ? k : 'x' }));
+export const folders = {
+  scores: ['found'],
+  build({ parent, at }: { parent: string; at: string }) {
+    const own = mkdtempSync(parent + '/episode-');
+    const messages: Messages = [{ role: 'user', content: 'say' }];
+    return {
+      start: () => ({ messages }),
+      step({ message }: { message: Messages[0] }) {
+        if (at === 'error') throw new Error('no');
+        if (at === 'timeout') return new Promise(() => {});
+        messages.push(message, { role: 'user', content: 'more' });
+        return at === 'max_turns' ? { messages } : null;
+      },
+      score: () => ({ found: Number(existsSync(own)) }),
+      async close() { await wait(5); rmSync(own, { recursive: true }); },
+    };
+  },
+};
 export const pid = { build: () => ({ start: () => ({ messages: [{ role: 'user', content: String(process.pid) }] }), step: forever }) };
 `,
 );
@@ -141,6 +159,26 @@ test('episodes in a child process are the same as in this one', async () => {
   assert.deepEqual(there[0]!.scores, { turns: 7 });
   // The conversation holds the very message that was sampled.
   assert.equal(there[0]!.turns[2]!.state.messages[1], there[0]!.turns[0]!.action.message);
+});
+
+test('episodes remove what they made before the next step, however they ended', async () => {
+  const parent = join(folder, 'made');
+  mkdirSync(parent);
+  const reasons = ['completed', 'max_turns', 'error', 'timeout'];
+  const played = await play(
+    await open('folders'),
+    reasons.map((at) => ({ parent, at })),
+    300,
+  );
+  assert.deepEqual(
+    played.map(({ stopReason }) => stopReason),
+    reasons,
+  );
+  assert.deepEqual(
+    played.slice(0, 2).map(({ scores }) => scores),
+    [{ found: 1 }, { found: 1 }],
+  );
+  assert.deepEqual(readdirSync(parent), []);
 });
 
 const faults: Record<string, [stopReason: string, message: RegExp]> = {

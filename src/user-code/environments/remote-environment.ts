@@ -93,8 +93,13 @@ class RemoteEpisode implements RemoteEnv {
   start = async () => (await this.callWithin(limits.call, 'start')).answer;
   step = async (action: Action) => (await this.callWithin(limits.call, 'step', action)).answer;
 
-  release(): void {
-    this.#host.release(this.#owner);
+  async release(timeLimit: number): Promise<void> {
+    try {
+      if (!this.#host.holds(this.#process)) return;
+      await this.#host.call(this.#environment, { method: 'close', timeLimit, owner: this.#owner });
+    } finally {
+      this.#host.release(this.#owner);
+    }
   }
 
   /** Repeats all calls in a process that replaces another; the answers must be the same. */
