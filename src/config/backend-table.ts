@@ -1,8 +1,10 @@
 // The backends by name: which keys each acts on, and which it refuses. Configurations know nothing else about a backend.
 // No type of the schema is used here, since the schema takes the names of backends from this table. A test compares the rows with the schema's keys.
 import { isDeepStrictEqual } from 'node:util';
+import type { z } from 'zod';
 import { call, option, type Text, textOf, verb } from '../common/words.ts';
 import { GradusError } from '../errors.ts';
+import { native, tinker, trl } from './sections.ts';
 
 export interface Limitation {
   /** Completes the sentence `backend native …`. */
@@ -55,6 +57,8 @@ export interface BackendRow {
   readonly also?: readonly string[];
   /** Why it refuses keys, if there is more to say than that it does not act on them; also for keys that Gradus itself acts on for other backends. */
   readonly refuses: Readonly<Record<string, Limitation>>;
+  /** The section of its own settings, under its name. @default it has none */
+  readonly section?: z.ZodObject;
 }
 
 /** Settings of other engines (`trl`, `modal`) are allowed, so that one file serves several. */
@@ -114,8 +118,9 @@ export const backendTable = {
   native: {
     acts: engineParts,
     refuses: { compute: inThisProcess },
+    section: native,
   },
-  trl: { acts: engineParts, refuses: {} },
+  trl: { acts: engineParts, refuses: {}, section: trl },
   tinker: {
     acts: ['loss'],
     also: [
@@ -143,6 +148,7 @@ export const backendTable = {
       use_adaptive_entropy: noDistribution,
       max_grad_norm: throughTinker('cannot clip gradients on all servers, so they are never clipped'),
     },
+    section: tinker,
   },
 } as const satisfies Readonly<Record<string, BackendRow>>;
 

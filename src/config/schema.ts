@@ -13,21 +13,18 @@ import {
 import { learningRateSchedules } from '../grpo/schedules.ts';
 import { trainingDefaults as training } from '../grpo/training-defaults.ts';
 import { roles } from '../message.ts';
-import { backendNames, type EnginePart } from './backend-table.ts';
+import { type BackendName, type BackendRow, backendNames, backendTable, type EnginePart } from './backend-table.ts';
 import { presetNames } from './preset-names.ts';
 import {
   curriculum,
   evaluation,
   lora,
   modal,
-  native,
   rewardEntries,
   rollout,
   save,
   scheduleSettings,
   sweep,
-  tinker,
-  trl,
 } from './sections.ts';
 import { count, duration, fraction, names, plainObject, positive, regularExpression } from './shapes.ts';
 import { systemPromptNames, systemPrompts } from './system-prompts.ts';
@@ -82,6 +79,19 @@ function actedOnBy<Keys extends object>(part: ActingPart, group: Keys): Keys {
   for (const key of Object.keys(group)) acting.set(key, part);
   return group;
 }
+
+/** The sections of backends that have settings of their own. */
+type BackendSections = {
+  [Name in BackendName as (typeof backendTable)[Name] extends { section: z.ZodObject } ? Name : never]: z.ZodPrefault<
+    Extract<(typeof backendTable)[Name], { section: z.ZodObject }>['section']
+  >;
+};
+const backendSections = Object.fromEntries(
+  Object.entries<BackendRow>(backendTable).flatMap(([name, { section }]) =>
+    section ? [[name, section.prefault({}).describe(`settings of backend ${name}`)]] : [],
+  ),
+) as BackendSections;
+const sectionNames = Object.keys(backendSections) as (keyof BackendSections)[];
 
 /** Every key except `stages`. */
 const keys = {
@@ -484,9 +494,7 @@ const keys = {
       .describe('where a run can be followed besides its own files (jsonl), which it always writes'),
   }),
   ...actedOnBy('only its own engine', {
-    native: native.prefault({}).describe('settings of backend native'),
-    trl: trl.prefault({}).describe('settings of backend trl'),
-    tinker: tinker.prefault({}).describe('settings of backend tinker'),
+    ...backendSections,
     modal: modal.prefault({}).describe('settings of compute modal'),
   }),
 };
@@ -519,9 +527,7 @@ const ofTheRun = [
   'sweep',
   'sample_every_steps',
   'trackers',
-  'native',
-  'trl',
-  'tinker',
+  ...sectionNames,
   'modal',
 ] as const satisfies readonly (keyof typeof keys)[];
 
