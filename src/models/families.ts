@@ -46,10 +46,14 @@ const families: ReadonlyMap<string, ModelFamily<FamilyConfig>> = new Map(
 
 /** Well-known architectures that are not supported, and why. */
 const refusals: readonly (readonly [modelType: RegExp, why: string])[] = [
-  [/moe|mixtral|deepseek|gpt_oss|llama4/, 'it is a mixture of experts'],
+  [/moe|mixtral|deepseek|gpt_oss|llama4|flex_olmo|^minimax/, 'it is a mixture of experts'],
   [/^qwen3_next/, 'some of its layers are recurrent, not attention'],
-  [/mamba|rwkv|jamba|falcon_h1|hybrid/, 'some of its layers are recurrent, not attention'],
-  [/^(gemma3|gemma3n.*)$/, 'it reads images; the text models of 270M and 1B parameters are gemma3_text'],
+  [
+    /mamba|rwkv|[jbz]amba|falcon_h1|nemotron_h|recurrent_gemma|plamo2|kimi_linear|hybrid/,
+    'some of its layers are recurrent, not attention',
+  ],
+  [/^gemma3$/, 'it reads images; the text models of 270M and 1B parameters are gemma3_text'],
+  [/^gemma3n/, 'of the small Gemma models, the text models of Gemma 3 and the text parts of Gemma 4 are supported'],
   [/^gemma4/, 'of the Gemma 4 models, only the dense text models are supported, alone or within gemma4'],
   [/^phi4|^phi$/, 'of the Phi models, only the text models of phi3 are supported: Phi-3, Phi-3.5 and Phi-4-mini'],
   [/^gemma2?$/, 'of the Gemma models, only versions 3 and 4 are supported'],
