@@ -14,6 +14,10 @@ export const exportResult = z.strictObject({
   ),
   base_model: z.string().describe('an id on the hub, or a path'),
   files: z.array(z.string()).describe('the names of the files in `dir`'),
+  warning: z
+    .string()
+    .exactOptional()
+    .describe('present if the checkpoint is worse on held-out problems than the model before training'),
   left_out: z
     .array(z.string())
     .describe(

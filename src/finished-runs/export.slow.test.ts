@@ -314,6 +314,25 @@ test('the error for a run that cannot be exported says why', async () => {
   await assert.rejects(exportRun(full, { out: at('taken') }), { code: 'EXPORT_EXISTS' });
 });
 
+test('a checkpoint that is worse than the model before training is exported with a warning', async () => {
+  cpSync(at('adapted'), at('worse'), { recursive: true });
+  const evals = join(at('worse'), 'evals.jsonl');
+  const [before, after] = readFileSync(evals, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const warningAfter = async (out: string, right: number) => {
+    const lines = [
+      { ...before, per_problem: Array(20).fill(1) },
+      { ...after, per_problem: Array(20).fill(right) },
+    ];
+    writeFileSync(evals, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    return (await exportRun(at('worse'), { out: at(out), format: 'peft' })).warning;
+  };
+  assert.match((await warningAfter('of-worse', 0))!, /eval\/sampled_accuracy was 1\.000 at step 0, 0\.000 at step 2/);
+  assert.equal(await warningAfter('of-equal', 1), undefined);
+});
+
 test('an export that fails or was killed leaves nothing that looks like a model', async () => {
   const out = at('unfinished');
   const folderInPlaceOfFile = join(model, 'tokenizer.folder');

@@ -28,8 +28,9 @@ import { type HubId, parseHubId } from '../hub/hub-id.ts';
 import { findCheckpoint } from '../runs/checkpoints.ts';
 import { fillFolder, isVacant } from '../runs/fill-folder.ts';
 import { findRun, readResolvedConfig, readRun } from '../runs/read-run.ts';
+import { heldOutChange } from '../runs/verdict.ts';
 import { type ExportFormat, type ExportResult, exportFormat } from './export-schema.ts';
-import { inspectRun } from './inspect-run.ts';
+import { type InspectedRun, inspectRun } from './inspect-run.ts';
 import { runCard } from './run-card.ts';
 
 /** The file that format `gguf` writes. */
@@ -105,7 +106,9 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
   const modelPath = await obtainModel(config.model);
   if (format !== 'peft') await assertMergeable(modelPath);
   const ends = await endTokensOf(modelPath, config);
-  const exported = { directory, config, checkpoint: folder, step: state.step, modelPath, format, dtype, ends };
+  const run = inspectRun(directory);
+  const exported = { run, config, checkpoint: folder, step: state.step, modelPath, format, dtype, ends };
+  const warning = warningOf(run, state.step);
   await fillFolder(resolve(out), (target) => writeFiles(target, exported), assertFree);
   return {
     run: { dir: directory, step: state.step },
@@ -113,8 +116,19 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
     format,
     base_model: nameForOthers(config.model),
     files: readdirSync(out).sort(),
+    ...(warning !== undefined && { warning }),
     left_out: format === 'peft' || !statSync(modelPath).isDirectory() ? [] : partsLeftOut(await namesIn(modelPath)),
   };
+}
+
+/** The best checkpoint of a run may still be worse than the model before training, which has none. */
+function warningOf({ evaluations }: InspectedRun, step: number): string | undefined {
+  const [first] = evaluations;
+  const then = evaluations.find((evaluation) => evaluation.step === step);
+  const change = first?.step === 0 && then ? heldOutChange([first, then]) : undefined;
+  if (change?.learning !== 'regressed') return undefined;
+  const [before, after] = [change.before, change.after].map((value) => value.toFixed(3));
+  return `this checkpoint is worse than the model before training: ${change.metric} was ${before} at step 0, ${after} at step ${step}`;
 }
 
 async function namesIn(folder: string): Promise<Iterable<string>> {
@@ -122,8 +136,7 @@ async function namesIn(folder: string): Promise<Iterable<string>> {
 }
 
 interface Exported {
-  /** The directory of the run. */
-  readonly directory: string;
+  readonly run: InspectedRun;
   readonly config: Config;
   /** The folder of the checkpoint, and its step. */
   readonly checkpoint: string;
@@ -286,7 +299,7 @@ const titleOf = ({ config, step }: Exported) => {
 
 /** The model card: a header for Hugging Face, how to load the folder, and the run's own card. */
 function modelCard(exported: Exported, licence: string | undefined): string {
-  const { directory, config, format, ends } = exported;
+  const { run, config, format, ends } = exported;
   const base = nameForOthers(config.model!);
   const id = existsSync(base) ? undefined : parseHubId(base);
   const libraries = { merged: 'transformers', peft: 'peft', gguf: 'gguf' } as const;
@@ -299,7 +312,7 @@ function modelCard(exported: Exported, licence: string | undefined): string {
   ];
   const terms = licence === undefined ? 'under the licence of the base' : `under its licence, ${licence}`;
   const text = `${id ? base : basename(base)} trained with [Gradus](https://www.npmjs.com/package/gradus), to be used ${terms}.`;
-  const card = runCard(inspectRun(directory))
+  const card = runCard(run)
     .replace(/^# /, '## ')
     .replaceAll(/^## (?!Run card)/gm, '### ');
   return `---\n${header.join('\n')}\n---\n\n# ${titleOf(exported)}\n\n${text}\n\n${howToLoad(format, base, id, ends)}\n\n${card}`;

@@ -60,6 +60,7 @@ async function runExport({ output }: Cli, run: string, { out, merge, format, dty
     storedResult('export.result/1', 'export', result),
     `${what} of ${result.run.dir} at step ${result.run.step} is in ${out}: ${result.files.join(', ')}${without}`,
   );
+  if (result.warning !== undefined) output.warningLine(result.warning);
   return undefined;
 }
 
