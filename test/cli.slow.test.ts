@@ -333,6 +333,12 @@ describe('usage', () => {
   });
 });
 
+/** A run's result.json, with the flag that commands in `next` have when a command prints it as JSON. */
+function keptResult(run: string): { readonly next: readonly string[] } {
+  const kept = JSON.parse(readFileSync(join(run, 'result.json'), 'utf8'));
+  return { ...kept, next: kept.next.map((command: string) => `${command} --json`) };
+}
+
 describe('a run', () => {
   test('trains, is listed, shown, evaluated and sampled from', async () => {
     const trained = await spawned(['train', writeConfig('tiny.yaml'), '--json', '--set', 'max_steps=3']);
@@ -341,7 +347,7 @@ describe('a run', () => {
     assert.deepEqual([result.ok, result.schema, result.command], [true, 'train.result/2', 'train']);
     const { id, dir, status } = result.run as Record<string, string>;
     assert.deepEqual([id, dir, status], ['tiny', join(folder, 'runs', 'tiny'), 'completed']);
-    assert.deepEqual(JSON.parse(readFileSync(join(dir!, 'result.json'), 'utf8')), result);
+    assert.deepEqual(result, keptResult(dir!));
     assert.match(trained.stderr, /step 3\/3 {2}reward \d\.\d{3} {2}\d+ tokens\/s/);
     assert.ok(!trained.stderr.includes('\r') && !trained.stderr.includes('\u001b'), 'no terminal, no animation');
 
@@ -436,7 +442,7 @@ describe('a run', () => {
     assert.equal(lines.filter(({ type }) => type === 'step').length, 2);
     const { type, result } = lines.at(-1);
     assert.equal(type, 'result');
-    assert.deepEqual(result, JSON.parse(readFileSync(join(folder, 'runs', 'told', 'result.json'), 'utf8')));
+    assert.deepEqual(result, keptResult(join(folder, 'runs', 'told')));
   });
 
   test('a failing reward is reported before the start, with exit 2, or ends the run with exit 1', async () => {
