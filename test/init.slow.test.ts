@@ -45,28 +45,6 @@ function installCheckout(project: string): void {
   symlinkSync(checkout, join(project, 'node_modules', 'gradus'));
 }
 
-/** Checks the project's TypeScript against the types of the sources. */
-function checkTypes(project: string): void {
-  const config = {
-    extends: join(root, 'tsconfig.json'),
-    compilerOptions: {
-      typeRoots: [join(root, 'node_modules', '@types')],
-      paths: { gradus: [join(root, 'src', 'index.ts')], 'gradus/*': [join(root, 'src', 'entries', '*.ts')] },
-    },
-    include: ['**/*.ts'],
-  };
-  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(config));
-  const { stdout } = spawnSync(join(root, 'node_modules', '.bin', 'tsc'), ['-p', '.'], {
-    cwd: project,
-    encoding: 'utf8',
-  });
-  // Those of the sources are checked elsewhere.
-  assert.deepEqual(
-    stdout.split('\n').filter((line) => /^[^.\s].*error TS/.test(line)),
-    [],
-  );
-}
-
 for (const template of ['reward', 'gsm8k', 'csv']) {
   describe(`the template ${template}`, () => {
     const project = join(folder, template);
@@ -84,7 +62,6 @@ for (const template of ['reward', 'gsm8k', 'csv']) {
         );
       installCheckout(project);
       assert.match(node(project, '--test'), /pass [1-9]\d*\n.*fail 0/);
-      checkTypes(project);
     });
 
     test('has a reward that agrees with its cases', async () => {
@@ -130,7 +107,6 @@ describe('the template env', () => {
   test('makes a project whose tests pass', async () => {
     installCheckout(project);
     assert.match(node(project, '--test'), /pass [1-9]\d*\n.*fail 0/);
-    checkTypes(project);
   });
 
   test('trains on episodes of several turns', async () => {
@@ -157,7 +133,6 @@ describe('the template agent', () => {
   test('makes a project whose tests pass', () => {
     installCheckout(project);
     assert.match(node(project, '--test'), /pass [1-9]\d*\n.*fail 0/);
-    checkTypes(project);
   });
 
   test('trains on the calls of the agent', async () => {
@@ -169,6 +144,27 @@ describe('the template agent', () => {
       .split('\n');
     assert.ok(lines.some((line) => JSON.parse(line)['agent/calls'] > 1));
   });
+});
+
+test('the TypeScript of all projects fits the types of the sources', () => {
+  const config = {
+    extends: join(root, 'tsconfig.json'),
+    compilerOptions: {
+      typeRoots: [join(root, 'node_modules', '@types')],
+      paths: { gradus: [join(root, 'src', 'index.ts')], 'gradus/*': [join(root, 'src', 'entries', '*.ts')] },
+    },
+    include: ['reward', 'gsm8k', 'csv', 'env', 'agent'].map((project) => `${project}/**/*.ts`),
+  };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+  const compiler = join(root, 'node_modules', '.bin', 'tsc');
+  const { stdout } = spawnSync(compiler, ['-p', '.', '--listFiles'], { cwd: folder, encoding: 'utf8' });
+  const lines = stdout.split('\n');
+  for (const file of ['csv/rewards/reward.ts', 'agent/agent.ts']) assert.ok(lines.includes(join(folder, file)), file);
+  // Those of the sources are checked elsewhere.
+  assert.deepEqual(
+    lines.filter((line) => /^[^.\s].*error TS/.test(line)),
+    [],
+  );
 });
 
 describe('the template python', () => {
