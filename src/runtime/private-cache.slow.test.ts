@@ -100,7 +100,7 @@ test('the command keeps Node’s compile cache in that folder or nowhere', { ski
   chmodSync(open, 0o777);
   const version = (XDG_CACHE_HOME: string) =>
     spawnSync(process.execPath, [join(import.meta.dirname, '..', '..', 'bin', 'gradus'), 'version'], {
-      env: { ...process.env, TMPDIR: temporary, XDG_CACHE_HOME },
+      env: { ...process.env, NODE_COMPILE_CACHE: undefined, TMPDIR: temporary, XDG_CACHE_HOME },
       encoding: 'utf8',
     });
   for (const caches of [safe, open, 'relative']) assert.equal(version(caches).status, 0);
