@@ -485,7 +485,7 @@ test('500 connections at once are answered or refused, one by one', async () => 
     const answers = await Promise.all(Array.from({ length: 500 }, (_, i) => ask(task, `question ${i}`)));
     return { statuses: answers.map(({ status }) => status) };
   };
-  const { trajectory } = await playAgent({ run }, seeded, { maxTurns: 20 });
+  const { trajectory } = await playAgent({ run }, seeded, { maxTurns: 20, stepTimeout: 120_000 });
   const { statuses } = trajectory.result as { statuses: number[] };
   assert.deepEqual([statuses.filter((status) => status === 200).length, trajectory.turns.length], [20, 20]);
   assert.ok(statuses.every((status) => status === 200 || status === 400));
