@@ -75,11 +75,12 @@ check: setup
 build: setup
 	$(run) build
 
-# The kernels' tests on arm64 Linux, under emulation, products on Windows, under Wine, and the package where there is no compiler.
+# The kernels' tests on arm64 Linux, under emulation, products on Windows, under Wine, and the package there and where there is no compiler.
 test-platforms: setup
 	scripts/test-without-compiler.sh
 	scripts/test-platforms.sh
 	scripts/test-windows.sh
+	scripts/test-windows-package.sh
 
 # The package with kernels for every platform, so that users need no compiler; needs Python 3 for zig's compiler. `npm pack` alone leaves them out.
 package: setup

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# The kernels as Windows would run them, under Wine: a small program that multiplies, and loads the libraries of the package. Needs Debian's wine64;
-# Node itself does not start in Wine 8, which lacks what V8 reserves memory with.
+# The kernels as Windows would run them, under Wine: a small program that multiplies, and loads the libraries of the package. Needs Debian's wine64.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
