@@ -140,7 +140,7 @@ const mostModules: Readonly<Record<string, number>> = {
   'gradus/environments': 55,
   'gradus/formats': 105,
   'gradus/math-verify': 35,
-  'gradus/renderers': 89,
+  'gradus/renderers': 102,
   'gradus/rewards': 105,
   'gradus/tensor': 30,
   'gradus/training': 105,
