@@ -128,12 +128,12 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
   async #playWithRetries(example: E, seed: number, shared: Shared): Promise<Trajectory> {
     const { retries = 0, failFast } = this.#options;
     for (let attempt = 0; ; attempt++) {
-      const attempted = attempt === 0 ? seed : streamSeed(seed, 'retry', attempt);
-      const trajectory = await this.#playUntilKept(example, attempted, shared);
+      const ownSeed = attempt === 0 ? seed : streamSeed(seed, 'retry', attempt);
+      const trajectory = await this.#playUntilKept(example, ownSeed, shared);
       const hasFailed = trajectory.stopReason === 'error' || trajectory.stopReason === 'timeout';
       if (hasFailed && failFast) throw episodeFailed(trajectory.error!);
-      const again = hasFailed && attempt < retries && !shared.signal.aborted;
-      if (!again) return retries > 0 ? { ...trajectory, retries: attempt } : trajectory;
+      const playsAgain = hasFailed && attempt < retries && !shared.signal.aborted;
+      if (!playsAgain) return retries > 0 ? { ...trajectory, retries: attempt } : trajectory;
     }
   }
 

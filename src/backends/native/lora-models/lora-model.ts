@@ -53,7 +53,7 @@ export class LoraModel {
   /** The loss and the log-probabilities. Throws `SEQUENCE_INVALID`, `TOKENIZER_MISMATCH`, `TOKEN_INVALID`, `LOSS_NOT_FINITE`. */
   async measure({ objective, sequences }: TokenBatch): Promise<PassResult> {
     this.assertBatch(sequences);
-    const result = await this.shape.learner(objective).tokens(sequences, this.#values);
+    const result = await this.shape.learner(objective).tokenGradient(sequences, this.#values);
     if (!Number.isFinite(result.metrics.loss)) throw notFinite('loss');
     return result;
   }
@@ -62,7 +62,7 @@ export class LoraModel {
   async addGradient({ objective, sequences }: TokenBatch): Promise<PassResult> {
     this.assertBatch(sequences);
     const { gradient, sum, norm } = this.shape;
-    const result = await this.shape.learner(objective).tokens(sequences, this.#values, gradient);
+    const result = await this.shape.learner(objective).tokenGradient(sequences, this.#values, gradient);
     if (!Number.isFinite(result.metrics.loss)) throw notFinite('loss');
     if (!Number.isFinite(await norm.of(gradient))) throw notFinite('gradient');
     await sum.add(this.#gradients, gradient);

@@ -111,7 +111,7 @@ export class Learner {
   }
 
   /** The same for a `TokenObjective`. If there is nothing to write to, the loss is only measured. */
-  async tokens(sequences: readonly TokenSequence[], values: Arena, into?: Arena): Promise<PassResult> {
+  async tokenGradient(sequences: readonly TokenSequence[], values: Arena, into?: Arena): Promise<PassResult> {
     const { objective } = this.#options;
     if (!isTokenObjective(objective)) throw new Error('this learner has another objective');
     const lossOf: LossInputs = (part, run) => tokenInputs(part, sequences, objective, run);
