@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import type { OpenBackend, TrainableModel } from '../backends/backend.ts';
+import { given } from '../common/given.ts';
 import { streamSeed } from '../common/random.ts';
 import { assertValid } from '../common/schema-check.ts';
 import { checkpointName, completionCount, temperature } from '../config/call-options.ts';
@@ -14,6 +15,7 @@ import type { Message } from '../message.ts';
 import type { Example } from '../rl.ts';
 import type { SampleRecord } from '../runs/completion-records.ts';
 import type { RewardModel } from '../scoring.ts';
+import { samplingOptions } from '../setup/setup.ts';
 import { modelAlone, openModel } from './model-alone.ts';
 import { type FoundSubject, findSubject, openSubject } from './open-subject.ts';
 import { samplePolicy } from './sample-policy.ts';
@@ -91,13 +93,8 @@ export async function sample(subject: string | ProgramConfig, options: SampleOpt
   const { config, model, directory, checkpoint, sampleOptions, dispose } = await open(subject, options);
   try {
     if (checkpoint) await model.load(checkpoint.folder, { weightsOnly: true });
-    const sampling = {
-      temperature: options.temperature ?? config.temperature,
-      topP: options.topP ?? config.top_p,
-      topK: options.topK ?? config.top_k,
-      minP: options.minP ?? config.min_p,
-      maxTokens: options.maxTokens ?? config.max_completion_length,
-    };
+    const { temperature: asked, topP, topK, minP, maxTokens } = options;
+    const sampling = { ...samplingOptions(config), ...given({ temperature: asked, topP, topK, minP, maxTokens }) };
     const step = checkpoint?.state.step ?? 0;
     const { rows, ...others } = sampleOptions(sampling, { n, step });
     const samples = await samplePolicy(rows, step, {

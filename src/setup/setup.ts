@@ -153,15 +153,22 @@ async function assertConversations({ environment, problems }: Task, renderer: Re
   if (opening) assertContinuesAfterTurns(renderer, opening(row!));
 }
 
-/** The options for playing episodes. */
-export function rolloutOptions(config: Config): RolloutOptions {
-  const { environment, max_turns, max_episode_tokens, rollout } = config;
+/** How completions are sampled. */
+export function samplingOptions(config: Config) {
   return {
     maxTokens: config.max_completion_length,
     temperature: config.temperature,
     topP: config.top_p,
     topK: config.top_k,
     minP: config.min_p,
+  };
+}
+
+/** The options for playing episodes. */
+export function rolloutOptions(config: Config): RolloutOptions {
+  const { environment, max_turns, max_episode_tokens, rollout } = config;
+  return {
+    ...samplingOptions(config),
     ...(environment !== null && {
       maxTurns: max_turns,
       stepTimeout: milliseconds(rollout.step_timeout),
