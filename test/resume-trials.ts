@@ -36,7 +36,14 @@ export function resumeConfigs(folder: string): Readonly<Record<string, ConfigInp
       learning_rate: 0.5,
       beta: 0.02,
     },
-    'full weights, rows in epochs': { ...untasked, dataset, warmup_ratio: 0.2 },
+    'full weights, rows in epochs, a moving reference': {
+      ...untasked,
+      dataset,
+      warmup_ratio: 0.2,
+      beta: 0.1,
+      sync_ref_model: true,
+      ref_model_sync_steps: 2,
+    },
     'adapters, adaptive entropy bonus': { ...tiny, lora: { r: 4 }, use_adaptive_entropy: true, entropy_target: 2.5 },
     'adapters, resampled groups, moving and adaptive reward weights': {
       ...tiny,

@@ -73,9 +73,10 @@ for (const backend of ['native', 'trl'] as const) {
   test(`trainings of backend ${backend} are TRL’s`, async (t) => {
     assert.equal(readdirSync(folder).length, count);
     for (let number = 0; number < count; number++) {
+      // Backend trl corrects for vLLM only, and has no reference that moves.
+      const { importance_sampling_correction: corrects, sync_ref_model: moves } = trainingOf(number).config;
+      if (backend === 'trl' && (corrects || moves)) continue;
       const config = configOf(number, backend);
-      // Backend trl corrects for vLLM only.
-      if (backend === 'trl' && config.importance_sampling_correction) continue;
       await t.test(`${number}: ${JSON.stringify(trainingOf(number).config)}`, () => compare(number, config));
     }
   });

@@ -125,6 +125,14 @@ def updates_of_batch(seed, number, chosen, groups):
     return 1 if has_schedule else random.Random(f"parts {seed} {number}").choice([1, groups])
 
 
+def reference_settings(seed, number, chosen, lora):
+    """How the reference follows the policy, which TRL's does only without adapters."""
+    rng = random.Random(f"reference {seed} {number}")
+    if lora or "beta" not in chosen or rng.random() < 0.3:
+        return {}
+    return {"sync_ref_model": True, "ref_model_mixup_alpha": rng.choice([0.3, 0.6, 1.0]), "ref_model_sync_steps": rng.choice([1, 2])}
+
+
 def logprobs(model, prompt, ids, temperature):
     with torch.no_grad():
         scores = (model(torch.tensor([prompt + ids])).logits[0] / temperature).log_softmax(-1)
@@ -219,6 +227,7 @@ def train(folder, seed, number):
     sizes.has_tools, sizes.may_lack = rng.random() < 0.4, "multi_objective_aggregation" not in chosen
     weights = [1.0, rng.choice([0.5, -1.0, 2.0])][: sizes.rewards]
     chosen["mask_truncated_completions"] = masks_truncated(rng, chosen, corrects)
+    chosen |= reference_settings(seed, number, chosen, lora)
     parts = updates_of_batch(seed, number, chosen, groups)
     accumulated = passes(rng, chosen, groups * group_size // parts)
     # Ours learns from whole groups, in their order.

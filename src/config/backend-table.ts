@@ -120,7 +120,15 @@ export const backendTable = {
     refuses: { compute: inThisProcess },
     section: native,
   },
-  trl: { acts: engineParts, refuses: {}, section: trl },
+  trl: {
+    acts: engineParts,
+    refuses: {
+      sync_ref_model: {
+        why: 'has TRL’s reference, which its checkpoints forget: a resumed run would compare with the initial model again',
+      },
+    },
+    section: trl,
+  },
   tinker: {
     acts: ['loss'],
     also: [

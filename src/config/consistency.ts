@@ -48,6 +48,9 @@ const needs: Partial<Record<Key, readonly Key[]>> = {
   entropy_coef_max: ['use_adaptive_entropy'],
   entropy_coef_delta: ['use_adaptive_entropy'],
   entropy_target: ['use_adaptive_entropy'],
+  sync_ref_model: ['beta', 'log_kl'],
+  ref_model_mixup_alpha: ['sync_ref_model'],
+  ref_model_sync_steps: ['sync_ref_model'],
   num_train_epochs: ['dataset', 'environment'],
   environment_config: ['environment'],
   environment_column: ['environment'],
@@ -97,6 +100,12 @@ const contradictions: readonly Contradiction[] = [
     fault: 'lora.target_modules and lora.modules_to_save say what adapters train',
     hint: 'set lora: null to train parts of the model itself',
     holds: ({ lora, trainable }) => lora !== null && trainable !== null,
+  },
+  {
+    key: 'sync_ref_model',
+    fault: 'moves weights towards weights, and the mean of two adapters is not what lies between them',
+    hint: 'set lora: null to train the model itself, or leave sync_ref_model out',
+    holds: ({ lora, sync_ref_model }) => lora !== null && sync_ref_model,
   },
   {
     key: 'loss_type',

@@ -220,10 +220,6 @@ export const foreignNames: Readonly<Record<string, Text>> = {
     ...['shuffle_dataset', 'train_sampling_strategy', 'length_column_name', 'group_by_length'],
   ),
   ...aliases(
-    'beta compares with the initial model, which does not change: leave it out',
-    ...['sync_ref_model', 'ref_model_sync_steps', 'ref_model_mixup_alpha'],
-  ),
-  ...aliases(
     'every step samples with the weights that the steps before it left: leave it out',
     ...['max_staleness', 'weight_sync_steps', 'max_inflight_tasks'],
   ),

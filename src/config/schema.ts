@@ -274,7 +274,7 @@ const keys = {
       .number()
       .nonnegative()
       .default(loss.beta)
-      .describe('weight of the KL divergence from the initial model, its adapter included'),
+      .describe('weight of the KL divergence from the reference: the initial model, its adapter included'),
     log_kl: z.boolean().default(loss.log_kl).describe('measure the KL divergence even if beta is 0'),
     kl_estimator: z
       .enum(klEstimatorNames)
@@ -459,6 +459,18 @@ const keys = {
         'with lora: null, the parameters to train, by parts of their names (layers.0) or one regular expression; null: all',
       ),
   }),
+  ...actedOnBy('model', {
+    sync_ref_model: z
+      .boolean()
+      .default(false)
+      .describe('with lora: null, let the reference of the KL divergence follow the model (TR-DPO)'),
+    ref_model_mixup_alpha: fraction
+      .default(0.6)
+      .describe('with sync_ref_model: the share of the model in the mean that the reference becomes'),
+    ref_model_sync_steps: count
+      .default(512)
+      .describe('with sync_ref_model: optimiser updates between two moves of the reference'),
+  }),
   ...actedOnBy('the run', {
     stop_when: z
       .union([z.string(), z.array(z.string()), z.null()])
@@ -511,6 +523,9 @@ const ofTheRun = [
   'lora',
   'adapter',
   'trainable',
+  'sync_ref_model',
+  'ref_model_mixup_alpha',
+  'ref_model_sync_steps',
   'eval_dataset',
   'eval_split',
   'eval_fraction',

@@ -35,6 +35,7 @@ interface AdapterSet {
 }
 
 const OPTIMIZER = 'optimizer.safetensors';
+const REFERENCE = 'reference.safetensors';
 const weightsFile = ({ adapters, whole }: CheckpointParts) =>
   adapters ? ADAPTER_WEIGHTS : whole ? MODEL_WEIGHTS : TRAINED_WEIGHTS;
 const storedName = ({ adapters }: CheckpointParts, name: string) => (adapters ? peftName(name) : name);
@@ -53,8 +54,6 @@ export async function saveCheckpoint(
   const { values, optimizer, entropyControl, adapters, modelName, tiedEmbeddings, whole } = parts;
   await mkdir(directory, { recursive: true });
   for (const arena of [values, optimizer.mean, optimizer.square]) arena.download();
-  const tensors = (arena: Arena, rename: (name: string) => string) =>
-    arena.layout.entries.map(({ name, shape }) => ({ name: rename(name), shape, data: arena.values(name) }));
   await writeDurably(
     join(directory, weightsFile(parts)),
     safetensorsParts([...tensors(values, (name) => storedName(parts, name)), ...tiedOutput(parts)], {
@@ -76,6 +75,26 @@ export async function saveCheckpoint(
     : writtenConfig(config, 'float32');
   if (adapters || whole)
     await writeFile(join(directory, adapters ? ADAPTER_CONFIG : 'config.json'), `${JSON.stringify(json, null, 2)}\n`);
+}
+
+/** Writes a reference that has moved, which differs from the weights at the start. */
+export async function saveReference(directory: string, reference: Arena): Promise<void> {
+  reference.download();
+  await writeDurably(join(directory, REFERENCE), safetensorsParts(tensors(reference, (name) => name)));
+}
+
+/** Reads such a reference into place; returns whether there is one. Throws `CHECKPOINT_MISMATCH`. */
+export async function loadReference(directory: string, place: () => Promise<Arena>): Promise<boolean> {
+  await using file = await openIfThere(join(directory, REFERENCE));
+  if (!file) return false;
+  const stored = { file, arena: await place(), rename: (name: string) => name };
+  assertShapes(stored, directory);
+  await readArena(stored);
+  return true;
+}
+
+function tensors(arena: Arena, rename: (name: string) => string) {
+  return arena.layout.entries.map(({ name, shape }) => ({ name: rename(name), shape, data: arena.values(name) }));
 }
 
 /** PEFT stores tied embeddings a second time, as the output layer, and does not load an adapter without this copy. */

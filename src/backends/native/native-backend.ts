@@ -91,6 +91,9 @@ async function openModel(config: Config, modelPath: string, signal?: AbortSignal
     loss: lossSettings(config),
     temperature,
     optimizer: optimizerSettings(config),
+    ...(config.sync_ref_model && {
+      syncReference: { steps: config.ref_model_sync_steps, alpha: config.ref_model_mixup_alpha },
+    }),
     seed,
     memory: memoryPlan(architecture, config),
     ...computing(config),

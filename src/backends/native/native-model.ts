@@ -23,6 +23,7 @@ import { type GraphParts, learnerOptions, openPolicy, rolloutDtypeOf } from './g
 import { kernelOptions } from './kernel-options.ts';
 import { assertNativeOptions, type NativeModelOptions } from './native-options.ts';
 import { free } from './placement.ts';
+import { Reference } from './reference.ts';
 import type { RolloutDtype } from './rollout-dtype.ts';
 import type { NativePolicy } from './sampling/native-policy.ts';
 import { assertFinite, assertTokensKnown, samplerDifference, samplerLogprobsOf } from './step-checks.ts';
@@ -86,8 +87,7 @@ class OnnxRuntimeModel implements NativeModel {
   readonly #gradients: Arena;
   readonly #optimizer: AdamW;
   readonly #entropyControl: EntropyControl;
-  /** The weights at the start. Read on first use, since runs without a reference need no second copy of the weights. */
-  #reference: Promise<Arena> | undefined;
+  readonly #reference: Reference;
   /** Learners by objective, each compiled when its objective is first trained on. */
   readonly #learners = new Map<Objective, Learner>();
   /** Whether the weights have been updated since they were read. */
@@ -114,6 +114,7 @@ class OnnxRuntimeModel implements NativeModel {
     const { layout } = values;
     this.#parts = { options, architecture, trained, frozen, layout };
     this.#gradients = new Arena(layout);
+    this.#reference = new Reference(() => this.#readReference(), options.syncReference);
     this.#entropyControl = new EntropyControl(options.loss);
     this.#optimizer = new AdamW(layout, values, this.#gradients, options.optimizer);
     const count = (shapes: readonly { shape: readonly number[] }[]) =>
@@ -142,13 +143,13 @@ class OnnxRuntimeModel implements NativeModel {
     this.#scorer ??= new Scorer(learnerOptions(this.#parts), 'logprobs');
     const scorer = this.#scorer;
     if (weights === 'current') return scorer.score(sequences, this.#values);
-    this.#reference ??= this.#readReference();
-    return scorer.score(sequences, await this.#reference);
+    return scorer.score(sequences, await this.#reference.weights());
   }
 
   async update(batch: TrainingBatch, { learningRate }: { learningRate: number }): Promise<UpdateResult> {
     const { loss } = this.#options;
     const { metrics, logprobs } = await this.#step(loss, batch, learningRate);
+    await this.#reference.follow(this.#values, this.#optimizer.steps);
     if (!hasEntropyBonus(loss)) return { metrics, logprobs };
     this.#entropyControl.observe(metrics.top_entropy ?? metrics.entropy!);
     return { metrics: { ...metrics, entropy_coef: this.#entropyControl.state.coefficient }, logprobs };
@@ -161,10 +162,12 @@ class OnnxRuntimeModel implements NativeModel {
   /** Writes everything that training needs to continue. Creates the folder if necessary. */
   async save(directory: string): Promise<void> {
     await saveCheckpoint(directory, this.#checkpointParts(), this.architecture.json);
+    await this.#reference.save(directory);
   }
 
   async load(directory: string, options?: LoadOptions): Promise<void> {
     await loadCheckpoint(directory, this.#checkpointParts(), options);
+    await this.#reference.load(directory);
     this.#updated = false;
     this.#version++;
   }
@@ -175,10 +178,7 @@ class OnnxRuntimeModel implements NativeModel {
     this.#scorer?.dispose();
     this.#optimizer.dispose();
     for (const arena of [this.#values, this.#gradients]) arena.dispose();
-    this.#reference?.then(
-      (arena) => arena.dispose(),
-      () => {},
-    );
+    this.#reference.dispose();
     for (const parameter of [...this.#frozen.tensors.values(), ...this.#quantizedCopies.values()]) free(parameter);
   }
 

@@ -2,6 +2,7 @@
 
 import {
   assertOptions,
+  count,
   type Demands,
   flag,
   group,
@@ -20,6 +21,7 @@ import { type LoraSettings, loraDemands } from '../../models/lora.ts';
 import type { Device } from '../../runtime/device.ts';
 import { type AdamWSettings, defaultAdamW } from '../training-settings.ts';
 import type { MemoryPlan } from './planning/memory-estimate.ts';
+import type { ReferenceSync } from './reference.ts';
 import type { RolloutDtype } from './rollout-dtype.ts';
 
 export interface NativeModelOptions {
@@ -39,6 +41,8 @@ export interface NativeModelOptions {
   readonly temperature?: number;
   /** Settings that differ from the defaults of `AdamWSettings`. */
   readonly optimizer?: Partial<AdamWSettings>;
+  /** With `lora: null`, moves the reference of the KL divergence. @default it stays what the model was at the start */
+  readonly syncReference?: ReferenceSync;
   /** Seeds the adapters' initial values and dropout. @default 0 */
   readonly seed?: number;
   /** @default 'cpu' */
@@ -61,6 +65,8 @@ export interface NativeModelOptions {
 
 const settings = optional(kind('an object'));
 
+const syncDemands: Demands<ReferenceSync> = { steps: count(1), alpha: number };
+
 const memoryDemands: Demands<MemoryPlan> = { limits: settings, recompute: flag, cacheBudget: number };
 
 const optionDemands: Demands<NativeModelOptions> = {
@@ -72,6 +78,7 @@ const optionDemands: Demands<NativeModelOptions> = {
   loss: settings,
   temperature: number,
   optimizer: optional(group(likeDefaults(defaultAdamW), 'AdamWSettings')),
+  syncReference: optional(group(syncDemands, 'ReferenceSync')),
   seed: number,
   device: optional(oneOf(devices)),
   threads: number,

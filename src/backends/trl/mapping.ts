@@ -29,6 +29,7 @@ const lora = (name: string): Mapping => ({ to: 'LoraConfig', name });
 const backend = (name: string): Mapping => ({ to: 'backend', name });
 const text = backend('the renderer; TRL gets token ids');
 const sampling = backend('each request to sample');
+const forgotten = backend('nothing: TRL’s checkpoints forget a reference that has moved');
 const onGpu = (mapping: Mapping): Mapping => ({ ...mapping, unmeasured: true });
 
 /** Fields of GRPOConfig that have the key's name. */
@@ -108,6 +109,9 @@ export const trlMapping = {
   model: { to: 'GRPOTrainer', name: 'model' },
 
   kl_estimator: backend('the worker: k3 is TRL’s own; for k1 and k2 the worker adds the penalty to the loss'),
+  sync_ref_model: forgotten,
+  ref_model_mixup_alpha: forgotten,
+  ref_model_sync_steps: forgotten,
   log_kl: backend('the backend, from log-probabilities that TRL computes'),
 
   top_p: sampling,
