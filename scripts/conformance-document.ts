@@ -1,6 +1,8 @@
 // Writes docs/conformance.md: what the vectors hold, and how near to them the losses are.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { textOf } from '../src/common/words.ts';
+import { foreignNames } from '../src/config/foreign-names.ts';
 import { conformance, distinct, largestDifference, lossTable } from '../src/conformance/conformance.ts';
 import type { ConformanceCheck, ConformanceReport } from '../src/conformance/report-schema.ts';
 
@@ -64,6 +66,8 @@ ${markdown([
   shuffles the completions of a generation batch before it divides them; here each update learns from the groups of as many prompts, in the order in which they were drawn, so that
   advantages stay balanced within it. Given the same parts, all updates are TRL's: ratios to the weights that sampled, and losses over tokens (\`dapo\`, \`cispo\`, \`vespo\`)
   that divide by the mean number of tokens of the parts.
+- **A reference that follows the policy** (\`sync_ref_model\`) needs \`lora: null\`, as in TRL, and backend native, which keeps it in checkpoints. TRL forgets it: resumed, its
+  reference is the initial model again, so backend trl refuses the key.
 - **\`cispo\` requires \`epsilon_high\`**, the largest ratio. Without it, TRL uses \`epsilon\`, which limits every ratio to 0.2.
 - \`frac_reward_zero_std\` always counts groups, those with at least two scores, for every value of \`scale_rewards\`.
 - **Groups in which every reward is constant** have advantages of exactly 0, also with \`multi_objective_aggregation: normalize_then_sum\`. There TRL keeps rounding
@@ -77,10 +81,40 @@ ${markdown([
 - **Dropout.** Backend native applies only \`lora.dropout\`, with a random number per row and per column instead of one per value. \`attention_dropout\` in a model's config.json, with which TRL and
   backend trl train, has no effect there. The tokens were sampled without it.
 - **Every name of \`lora.target_modules\` must be a layer.** PEFT requires only one of them to be. Embeddings and the output layer are trained in full, with \`modules_to_save\`, not by adapters.
-- **Not supported**, and refused by name with an alternative: a reference that
-  follows the policy (\`sync_ref_model\`), \`repetition_penalty\` and other \`generation_kwargs\`, optimisers other than AdamW (\`optim\`), the schedules \`reduce_lr_on_plateau\` and \`greedy\`, which follow a metric, DoRA (\`use_dora\`), reward models in the process (\`reward_processing_classes\`).
+- **Not supported**, and refused by name with an alternative: \`repetition_penalty\` and other \`generation_kwargs\`, optimisers other than AdamW (\`optim\`), the schedules \`reduce_lr_on_plateau\` and \`greedy\`, which follow a metric, DoRA (\`use_dora\`), reward models in the process (\`reward_processing_classes\`).
 - \`scale_rewards: mean\` (max-RL), \`advantage_baseline: leave_one_out\` and \`kl_estimator\` are not in TRL.
+
+## Fields of GRPOConfig that are no keys
+
+Those that it has besides the fields of \`TrainingArguments\`. Each is refused by name, with these words. All its other fields are keys of the same name, \`vllm_max_model_length\` in \`trl\`.
+
+| field | instead |
+| --- | --- |
+${fieldsWithoutKey()}
 `;
+}
+
+/** The fields of TRL’s GRPOConfig, without those of TrainingArguments, that are no keys here. */
+const FIELDS = [
+  ...['model_init_kwargs', 'trust_remote_code', 'router_aux_loss_coef', 'disable_dropout', 'cast_lm_head_to_fp32'],
+  ...['num_generations_eval', 'ds3_gather_for_generation', 'shuffle_dataset', 'pad_to_multiple_of'],
+  ...['generation_batch_size', 'generation_kwargs', 'repetition_penalty', 'cache_implementation', 'reward_weights'],
+  ...['use_vllm', 'vllm_mode', 'vllm_server_base_url', 'vllm_gpu_memory_utilization', 'vllm_tensor_parallel_size'],
+  ...['vllm_model_impl', 'vllm_enable_sleep_mode', 'vllm_structured_outputs_regex', 'vllm_server_host'],
+  ...['vllm_server_port', 'vllm_server_timeout', 'vllm_group_port', 'max_tool_calling_iterations'],
+  ...['vllm_importance_sampling_correction', 'vllm_importance_sampling_mode', 'vllm_importance_sampling_clip_max'],
+  ...['vllm_importance_sampling_clip_min', 'vllm_importance_sampling_cap', 'log_completions', 'log_multimodal'],
+  ...['num_completions_to_print', 'log_unique_prompts', 'log_completions_hub_repo', 'use_transformers_paged'],
+  ...['use_transformers_continuous_batching', 'transformers_continuous_batching_config'],
+];
+
+/** One row for each hint. */
+function fieldsWithoutKey(): string {
+  const fields = Map.groupBy(FIELDS, (field) => textOf(foreignNames[field]!));
+  const keyOrSentence = (hint: string) => (hint.includes(' ') ? hint : `\`${hint}\``);
+  return [...fields]
+    .map(([hint, names]) => `| ${names.map((name) => `\`${name}\``).join(', ')} | ${keyOrSentence(hint)} |`)
+    .join('\n');
 }
 
 /** The papers with the formulas that the oracle `definition` computes. */
