@@ -114,7 +114,10 @@ function trainingArguments(file: string, trl?: string): Readonly<Record<string, 
 function assertFields({ result }: Run, fields: Readonly<Record<string, unknown>>, changed: object = {}): void {
   const wanted = Object.entries(result.overrides).filter(([key]) => key.startsWith('GRPOConfig.'));
   assert.ok(wanted.length > 50);
-  for (const [key, value] of Object.entries({ ...Object.fromEntries(wanted), 'GRPOConfig.bf16': false, ...changed })) {
+  // By default, TRL makes one update of a generation batch.
+  const accumulated = result.overrides['GRPOConfig.gradient_accumulation_steps'];
+  const resolved = { 'GRPOConfig.bf16': false, 'GRPOConfig.steps_per_generation': accumulated };
+  for (const [key, value] of Object.entries({ ...Object.fromEntries(wanted), ...resolved, ...changed })) {
     assert.deepEqual(fields[key.slice('GRPOConfig.'.length)], value, key);
   }
 }

@@ -65,7 +65,7 @@ UNSLOTH=0 ./run.sh                          # the same with transformers, PEFT a
 Arguments are fields of TRL's \`GRPOConfig\`; TRL refuses those that it does not know. \`max_steps\` counts updates${
     updates > 1 ? `, of which each step has ${updates}` : ''
   }.
-If memory is short, set \`per_device_train_batch_size\` lower and \`gradient_accumulation_steps\` higher by the same factor.
+If memory is short, set \`per_device_train_batch_size\` lower and \`gradient_accumulation_steps\`${config.steps_per_generation > 1 ? ' and `steps_per_generation`' : ''} higher by the same factor.
 Run again, it continues from the last checkpoint in \`checkpoints/\`.
 
 A completion whose reward fails has no score: \`reward.py\` returns None and logs the error, and TRL gives it the advantage 0 and leaves it out of its group's mean and deviation.
