@@ -42,6 +42,10 @@ export function sample(server: TrainingServer, body: Body): Submitted {
   const cancelled = new AbortController();
   const work = sampler == null ? [] : [server.sessions.hear(sessionOf(sampler)).work.signal];
   const signal = AbortSignal.any([cancelled.signal, server.closing, ...work]);
+  const unlessAborted = (error: unknown) => {
+    if (!signal.aborted) throw error;
+    return undefined;
+  };
   const { prompt, job, scoring } = samplingPlan(request, server.text, signal);
   const id = sampler == null ? randomUUID() : requestId(sampler, seq_id, body);
   return {
@@ -50,7 +54,8 @@ export function sample(server: TrainingServer, body: Body): Submitted {
     cancel: () => cancelled.abort(),
     async run() {
       const weights = await server.weightsOf(known ?? (await weightsFor(server, { base_model, model_path })));
-      const scored = scoring && server.queue.run(() => server.score(weights, prompt, scoring));
+      // Scoring that is cancelled fails with the reason of the signal.
+      const scored = scoring && server.queue.run(() => server.score(weights, prompt, scoring)).catch(unlessAborted);
       const [completions, ofPrompt] = await Promise.all([server.queue.sample({ ...job, weights }), scored]);
       if (signal.aborted)
         throw new Refusal('nobody waits for these samples: they were cancelled, or the session is over');

@@ -273,6 +273,14 @@ test('a sampler can be cancelled, and one without a name is kept for a while', a
   const cancelled = await accepted('retrieve_future', { request_id });
   assert.deepEqual([cancelled.category, cancelled.sequences], ['user', undefined]);
   assert.match(String(cancelled.error), /cancelled/);
+  // The second, which is cancelled first, waits for the first: its scoring has not begun.
+  const scored = (seq_id: number) => ({ ...ask(samplers[8], 250, seq_id), prompt_logprobs: true });
+  const both = [await accepted('asample', scored(2)), await accepted('asample', scored(3))];
+  for (const { request_id } of both.toReversed()) await send('cancel_future', { request_id });
+  for (const { request_id } of both) {
+    const told = await accepted('retrieve_future', { request_id });
+    assert.deepEqual([told.category, /cancelled/.test(String(told.error))], ['user', true]);
+  }
   const [first] = (await result('asample', ask(samplers[8], 3, 1))).sequences as {
     tokens: number[];
     logprobs: number[];
