@@ -3,6 +3,7 @@ import type { LoraEngine } from '../backends/native/lora-models/lora-engine.ts';
 import type { LoraWeights } from '../backends/native/lora-models/lora-model.ts';
 import { converse } from '../loop/dialogue.ts';
 import type { Completion, Dialogue, SampleRequest, SamplingFilters } from '../policy.ts';
+import { Refusal } from './refusal.ts';
 
 export interface SampleJob {
   /** @default those of the base model */
@@ -13,6 +14,7 @@ export interface SampleJob {
 
 interface WaitingTask {
   readonly run: () => Promise<void>;
+  readonly answer: { reject(error: unknown): void };
 }
 
 interface WaitingSamples extends SampleJob {
@@ -25,18 +27,19 @@ interface WaitingSamples extends SampleJob {
 type Waiting = WaitingTask | WaitingSamples;
 
 export class EngineQueue {
-  readonly #engine: LoraEngine;
+  readonly #engine: Pick<LoraEngine, 'policy'>;
   readonly #waiting: Waiting[] = [];
   #working: Promise<void> | undefined;
+  #isClosed = false;
 
-  constructor(engine: LoraEngine) {
+  constructor(engine: Pick<LoraEngine, 'policy'>) {
     this.#engine = engine;
   }
 
   /** Runs a task when everything before it has ended. Throws what it throws. */
   run<T>(task: () => Promise<T>): Promise<T> {
     const answer = Promise.withResolvers<T>();
-    this.#add({ run: () => task().then(answer.resolve, answer.reject) });
+    this.#add({ run: () => task().then(answer.resolve, answer.reject), answer });
     return answer.promise;
   }
 
@@ -47,12 +50,18 @@ export class EngineQueue {
     return answer.promise;
   }
 
-  /** Returns when nothing waits or is computed. */
-  async idle(): Promise<void> {
+  /** Refuses what waits or comes later: nobody can fetch it any more. Returns when nothing is computed. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const { answer } of this.#waiting.splice(0)) answer.reject(closing());
     await this.#working;
   }
 
   #add(waiting: Waiting): void {
+    if (this.#isClosed) {
+      waiting.answer.reject(closing());
+      return;
+    }
     this.#waiting.push(waiting);
     this.#working ??= this.#work().finally(() => {
       this.#working = undefined;
@@ -95,6 +104,8 @@ export class EngineQueue {
     }
   }
 }
+
+const closing = () => new Refusal('the server is closing');
 
 function isTask(waiting: Waiting): waiting is WaitingTask {
   return 'run' in waiting;

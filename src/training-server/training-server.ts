@@ -177,10 +177,12 @@ export class TrainingServer {
   #unload(id: string): void {
     const unloaded = this.#models.get(id);
     this.#models.delete(id);
-    void this.queue.run(async () => {
+    const freed = this.queue.run(async () => {
       unloaded?.model.dispose();
       this.#options.engine.trim([...this.#samplers.values()].flatMap(({ weights }) => weights ?? []));
     });
+    // When the server closes, the engine frees all.
+    freed.catch(() => {});
   }
 
   addSampler(session: string, number: number, sampler: NewSampler): Sampler {
@@ -247,11 +249,11 @@ export class TrainingServer {
     }
   }
 
-  /** Cancels sampling, waits for other computations, and frees memory. */
+  /** Cancels sampling and what waits, lets the pass or step end that is computed, and frees memory. */
   async close(): Promise<void> {
     this.#closing.abort();
     this.sessions.close();
-    await this.queue.idle();
+    await this.queue.close();
     this.#options.engine.dispose();
   }
 
