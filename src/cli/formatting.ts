@@ -1,4 +1,5 @@
 // Formats numbers, times and tables for people.
+import type { DiagnosedAlert } from '../runs/records.ts';
 
 /** `42 s`, `3:07`, `1:02:09` */
 export function duration(seconds: number): string {
@@ -83,4 +84,9 @@ export function table(rows: readonly (readonly string[])[]): string {
         .trimEnd(),
     )
     .join('\n');
+}
+
+/** `step 40: warning kl_drift: mean KL 0.61 in the last 10 steps (until step 72)` */
+export function alertLine({ step, level, rule, text, resolved_step }: DiagnosedAlert): string {
+  return `step ${step}: ${level} ${rule}: ${text}${resolved_step === undefined ? '' : ` (until step ${resolved_step})`}`;
 }

@@ -11,14 +11,13 @@ export interface StartAdapter {
   writeTo(directory: string): void;
 }
 
-/** Throws the errors of finding the adapter. */
+/** Of a configuration with an adapter. Throws the errors of finding it. */
 export async function readStartAdapter(config: Config, signal?: AbortSignal): Promise<StartAdapter> {
-  if (config.adapter === null) return { config, writeTo() {} };
   const [{ obtainAdapter }, { ordinaryFile }] = await Promise.all([
     import('../backends/model-files/find-adapter.ts'),
     import('../backends/model-files/model-file.ts'),
   ]);
-  const folder = await obtainAdapter(config.adapter, signal);
+  const folder = await obtainAdapter(config.adapter!, signal);
   for (const name of adapterFiles) ordinaryFile(join(folder, name));
   const files = adapterFiles.map((name) => [name, readFileSync(join(folder, name))] as const);
   return {

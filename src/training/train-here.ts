@@ -10,7 +10,6 @@ import { runArtifacts } from '../runs/read-run.ts';
 import type { RunRecord } from '../runs/records.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import { openSetup, type Setup } from '../setup/setup.ts';
-import { readStartAdapter, withOwnAdapter } from '../setup/start-adapter-copy.ts';
 import type { TimedEvent } from './event-schemas.ts';
 import { openRun } from './open-run.ts';
 import { recorded } from './record-events.ts';
@@ -33,14 +32,23 @@ export interface HereOptions {
   readonly next?: SayNext | undefined;
 }
 
+/** The configuration with the folder of the adapter that the run starts from, which a new run copies. */
+async function startOf({ config, reference }: ResolvedRun, resume = false, signal?: AbortSignal) {
+  if (config.adapter === null) return { config };
+  const { readStartAdapter, withOwnAdapter } = await import('../setup/start-adapter-copy.ts');
+  if (resume) return { config: withOwnAdapter(config, reference) };
+  const adapter = await readStartAdapter(config, signal);
+  return { config: adapter.config, adapter };
+}
+
 /** Yields the events of the run as they are recorded. @param run whose directory `assertWritable` has accepted */
 export async function* trainHere(run: ResolvedRun, options: HereOptions): AsyncGenerator<TimedEvent, TrainResult> {
   const { config, values, goals, health, reference, resume } = run;
   const { signal, profiler, next, onEvaluation } = options;
   const since = performance.now();
   const tracking = await connectTrackers(config, signal);
-  const adapter = resume ? undefined : await readStartAdapter(config, signal);
-  const setup = await openSetup(adapter?.config ?? withOwnAdapter(config, reference), { signal, values });
+  const { adapter, ...start } = await startOf(run, resume, signal);
+  const setup = await openSetup(start.config, { signal, values });
   try {
     goals.assertReachable(setup.rewardNames);
     const report = resume || options.preflight === false ? undefined : await passPreflight(setup, signal);

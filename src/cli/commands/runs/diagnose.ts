@@ -4,8 +4,8 @@ import { Command } from 'commander';
 import { counted } from '../../../common/counted.ts';
 import type { InspectedRun } from '../../../finished-runs/inspect-run.ts';
 import type { PreflightWarning } from '../../../training/result-schema.ts';
-import { alertLine } from '../../alert-line.ts';
 import type { Cli } from '../../cli.ts';
+import { alertLine } from '../../formatting.ts';
 import type { SchemaTools } from '../../schemas.ts';
 import { runArgument } from './run-argument.ts';
 

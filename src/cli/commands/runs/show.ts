@@ -3,8 +3,8 @@
 import { Command } from 'commander';
 import type { BestCheckpoint, KeptEvaluation, RunRecord, TrackedPlaceRecord } from '../../../runs/records.ts';
 import { toldEvaluations } from '../../../runs/run-remarks.ts';
-import { alertLine } from '../../alert-line.ts';
 import type { Cli } from '../../cli.ts';
+import { alertLine } from '../../formatting.ts';
 import { keptEvaluationLines } from '../../kept-evaluation-lines.ts';
 import { evaluationLine } from '../../progress.ts';
 import { rewardLine } from '../../reward-line.ts';

@@ -3,10 +3,10 @@
 import { Command } from 'commander';
 import { toldEvaluations } from '../../../runs/run-remarks.ts';
 import type { TimedEvent } from '../../../training/event-schemas.ts';
-import { alertLine } from '../../alert-line.ts';
 import { nonNegativeNumber } from '../../arguments.ts';
 import type { Cli } from '../../cli.ts';
 import { ofSignal, type StopSignal } from '../../exit-codes.ts';
+import { alertLine } from '../../formatting.ts';
 import { evaluationLine } from '../../progress.ts';
 import type { SchemaTools } from '../../schemas.ts';
 import { withStopSignals } from '../../signals.ts';
