@@ -56,6 +56,20 @@ for (const [when, type, step] of [
   });
 }
 
+test('a signal is heard between steps that wait for nothing', async () => {
+  const controller = new AbortController();
+  const { run } = await train(
+    { ...config, max_steps: 100, eval: null, sample_every_steps: null, save: { every_steps: null, best: null } },
+    {
+      out: place('heard'),
+      preflight,
+      signal: controller.signal,
+      onEvent: ({ type }) => type === 'start' && setImmediate(() => controller.abort('SIGTERM')),
+    },
+  );
+  assert.deepEqual([run.status, run.step < 10], ['stopped', true]);
+});
+
 test('values that were not measured after the last step are absent', async () => {
   const { result: begun } = await stopAt('step', 2);
   assert.deepEqual([begun.evals.at(-1)!.step, begun.run.step], [0, 2]);

@@ -1,5 +1,6 @@
 // A training run: its steps with the evaluations, samples and checkpoints between them, all of which are recorded.
 
+import { setImmediate as otherEvents } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { PreflightReport } from '../checks/preflight.ts';
 import { stopReasonOf } from '../common/cancellation.ts';
@@ -154,6 +155,8 @@ export class TrainingRun {
       countErrors(report.groups);
       assertSamplerAgrees(record, this.#tolerance);
       yield* this.#finishStep(report.step, stage);
+      // Steps that wait for nothing would let no signal through before the last one.
+      await otherEvents();
       this.#lookForEnd();
       if (!this.#end) continue;
       // What is due after the last step is due now.
