@@ -81,14 +81,30 @@ interface PlayOptions {
   readonly policy: Policy;
   readonly maxTurns?: number;
   readonly maxTokens?: number;
+  /** Milliseconds. */
+  readonly stepTimeout?: number;
   readonly samplesPerExample?: number;
   readonly seed?: number;
   readonly signal?: AbortSignal;
 }
 
 function play(names: string[], options: PlayOptions): Promise<Trajectory[][]> {
-  const { builder = oneTurn, policy, maxTurns, maxTokens = 10, samplesPerExample = 1, seed = 0, signal } = options;
-  const generator = new RolloutGenerator(builder, renderer, { maxTokens, ...(maxTurns !== undefined && { maxTurns }) });
+  const {
+    builder = oneTurn,
+    policy,
+    maxTurns,
+    maxTokens = 10,
+    stepTimeout,
+    samplesPerExample = 1,
+    seed = 0,
+    signal,
+  } = options;
+  const limits = {
+    maxTokens,
+    ...(maxTurns !== undefined && { maxTurns }),
+    ...(stepTimeout !== undefined && { stepTimeout }),
+  };
+  const generator = new RolloutGenerator(builder, renderer, limits);
   return generator.generate(problems(...names), policy, { samplesPerExample, seed, ...(signal && { signal }) });
 }
 
