@@ -1,7 +1,7 @@
 // Tool calls of DeepSeek V3, R1 and V3.1, whose marks contain special bars and spaces, and the similar ones of Kimi K2 and Solar: a name, a mark, and arguments in JSON.
 import { otherThinkingTags } from '../common/opening.ts';
 import { writableArguments } from './call-arguments.ts';
-import { endOfBody, mayBeginWith, unended } from './tagged-calls.ts';
+import { endOfBody, markBefore, mayBeginWith, unended } from './tagged-calls.ts';
 import {
   callId,
   callWithArguments,
@@ -56,10 +56,8 @@ function syntaxOf(
     lastCharacters: '>',
     find(text, ended) {
       const start = text.indexOf(begin);
-      const mark = between.map((each) => ({ each, at: text.indexOf(each) })).filter(({ at }) => at >= 0);
-      const first = mark.sort((a, b) => a.at - b.at)[0];
-      if (first && (start < 0 || first.at < start))
-        return { start: first.at, end: first.at + first.each.length, call: [] };
+      const mark = markBefore(text, between, start);
+      if (mark) return mark;
       if (start < 0) return undefined;
       const split = text.indexOf(separator, start);
       const close = endOfBody(text, split < 0 ? start : split, end);
@@ -69,7 +67,7 @@ function syntaxOf(
       const call = read(text.slice(start + begin.length, split).trim(), text.slice(split + separator.length, close));
       return { start, end: behind, call };
     },
-    mayBegin: (text) => Math.min(...[begin, ...between].map((each) => mayBeginWith(text, each))),
+    mayBegin: (text) => mayBeginWith(text, begin, ...between),
     render,
   };
 }

@@ -31,7 +31,7 @@ function syntaxOf(open: string): ToolSyntax {
       const end = 'end' in extent ? extent.end : next < 0 ? text.length : next;
       return { start, end, call: callFromJson(text.slice(json, end), keys) };
     },
-    mayBegin: (text) => Math.min(...[SEPARATOR, ROLE, MARK].map((each) => mayBeginWith(text, each))),
+    mayBegin: (text) => mayBeginWith(text, SEPARATOR, ROLE, MARK),
     render: (call) => open + spacedJson(objectOf(call)),
   };
 }

@@ -2,10 +2,7 @@
 // Those of Hunyuan 3 have a suffix in all tags, and tags around all calls of a turn.
 import { otherThinkingTags } from '../common/opening.ts';
 import type { CallParts } from '../rendering.ts';
-import { mayBeginTagged, mayBeginWith } from './tagged-calls.ts';
-import { findTexts, type TaggedTexts } from './tagged-texts.ts';
-import { callInTexts } from './text-arguments.ts';
-import type { ToolSyntax } from './tool-syntax.ts';
+import { type TaggedTexts, textsSyntax } from './tagged-texts.ts';
 
 const [OPEN, CLOSE] = ['<tool_call>', '</tool_call>'];
 const VALUE_END = /<\/arg_value>(?=\s*(?:<arg_key>|<\/tool_call>))/g;
@@ -20,14 +17,9 @@ const texts: TaggedTexts = {
   fault: 'the call is not a name with <arg_key> and <arg_value>',
 };
 
-export const glm4: ToolSyntax = {
+export const glm4 = textsSyntax(texts, partsOf, {
   markers: [OPEN, CLOSE, '<arg_key>', '</arg_key>', '<arg_value>', '</arg_value>'],
-  lastCharacters: '>',
-  find: (text, ended, tools) => findTexts(texts, text, ended, tools),
-  mayBegin: mayBeginTagged,
-  render: (call) => callInTexts(call, partsOf(call.name)),
-  parts: partsOf,
-};
+});
 
 function partsOf(name: string): CallParts {
   return {
@@ -58,15 +50,10 @@ const hunyuanTexts: TaggedTexts = {
   fault: `the calls are not a name, ${SEPARATOR}, and ${KEY_OPEN} with ${VALUE_OPEN}`,
 };
 
-export const hunyuan: ToolSyntax = {
+export const hunyuan = textsSyntax(hunyuanTexts, partsOfHunyuan, {
   markers: [ALL_OPEN, ALL_CLOSE, CALL_OPEN, CALL_CLOSE, SEPARATOR, KEY_OPEN, KEY_CLOSE, VALUE_OPEN, VALUE_CLOSE],
   thoughts: otherThinkingTags.hunyuan,
-  lastCharacters: '>',
-  find: (text, ended, tools) => findTexts(hunyuanTexts, text, ended, tools),
-  mayBegin: (text) => mayBeginWith(text, ALL_OPEN),
-  render: (call) => callInTexts(call, partsOfHunyuan(call.name)),
-  parts: partsOfHunyuan,
-};
+});
 
 function partsOfHunyuan(name: string): CallParts {
   return {

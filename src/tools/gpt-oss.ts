@@ -36,7 +36,7 @@ export const gptOss: ToolSyntax = {
     const end = 'end' in extent ? extent.end : close < 0 ? text.length : close;
     return { start, end, call: callWithArguments(head[1]!, text.slice(json, end)) };
   },
-  mayBegin: (text) => Math.min(...beginnings.map((mark) => mayBeginWith(text, mark))),
+  mayBegin: (text) => mayBeginWith(text, ...beginnings),
   render: (call) =>
     ` to=functions.${call.name}<|channel|>commentary json<|message|>${spacedJson(writableArguments(call))}${CALL}`,
 };

@@ -39,7 +39,7 @@ function listSyntax({ open, close = '', mark = '', keys, item }: ListForm): Tool
       const end = close ? tag : 'end' in extent ? behind : text.length;
       return { start, end: end + close.length, call: callsInList(text.slice(list, end), keys) };
     },
-    mayBegin: (text) => Math.min(mayBeginWith(text, open), mark ? mayBeginWith(text, mark) : text.length),
+    mayBegin: (text) => mayBeginWith(text, open, ...(mark ? [mark] : [])),
     render: (call) => `${open}[${spacedJson(item(call))}]${close}${mark}`,
   };
 }

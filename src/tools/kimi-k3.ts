@@ -1,7 +1,7 @@
 // Tool calls of Kimi K3: <|open|>call tool="f" index="1"<|sep|>, an element for each argument with its type, and <|close|>call<|sep|>, all of a turn in one element.
 import { otherThinkingTags } from '../common/opening.ts';
 import type { CallParts } from '../rendering.ts';
-import { mayBeginWith } from './tagged-calls.ts';
+import { markBefore, mayBeginWith } from './tagged-calls.ts';
 import { findTexts, type TaggedTexts } from './tagged-texts.ts';
 import { textOrJson } from './text-arguments.ts';
 import { spacedJson, type ToolSyntax, writtenCall } from './tool-syntax.ts';
@@ -30,14 +30,9 @@ export const kimiK3: ToolSyntax = {
   thoughts: otherThinkingTags.kimi,
   lastCharacters: '>',
   find(text, ended, tools) {
-    const start = text.indexOf(OPEN);
-    const marks = around.map((mark) => ({ mark, at: text.indexOf(mark) })).filter(({ at }) => at >= 0);
-    const first = marks.sort((a, b) => a.at - b.at)[0];
-    if (first && (start < 0 || first.at < start))
-      return { start: first.at, end: first.at + first.mark.length, call: [] };
-    return findTexts(texts, text, ended, tools);
+    return markBefore(text, around, text.indexOf(OPEN)) ?? findTexts(texts, text, ended, tools);
   },
-  mayBegin: (text) => Math.min(...[OPEN, ...around].map((mark) => mayBeginWith(text, mark))),
+  mayBegin: (text) => mayBeginWith(text, OPEN, ...around),
   render: (call) => writtenCall(call, partsOf(call.name), (value) => `${typeMark(typeOf(value))}${textOrJson(value)}`),
   parts: partsOf,
 };

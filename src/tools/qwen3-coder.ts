@@ -2,8 +2,8 @@
 // Those of Seed-OSS have other outer tags, and values directly between theirs.
 import { otherThinkingTags } from '../common/opening.ts';
 import type { CallParts } from '../rendering.ts';
-import { mayBeginTagged, mayBeginWith, unended } from './tagged-calls.ts';
-import { findTexts, type TaggedTexts } from './tagged-texts.ts';
+import { mayBeginTagged, unended } from './tagged-calls.ts';
+import { type TaggedTexts, textsSyntax } from './tagged-texts.ts';
 import { callFromTexts, callInTexts } from './text-arguments.ts';
 import { textCursor } from './text-cursor.ts';
 import type { FoundCall, ToolSyntax } from './tool-syntax.ts';
@@ -75,15 +75,10 @@ const seedTexts: TaggedTexts = {
   fault: 'the call is not <function=name>, <parameter=key> and their ends',
 };
 
-export const seedOss: ToolSyntax = {
+export const seedOss = textsSyntax(seedTexts, partsOfSeed, {
   markers: [SEED_OPEN, SEED_CLOSE],
   thoughts: otherThinkingTags.seed,
-  lastCharacters: '>',
-  find: (text, ended, tools) => findTexts(seedTexts, text, ended, tools),
-  mayBegin: (text) => mayBeginWith(text, SEED_OPEN),
-  render: (call) => callInTexts(call, partsOfSeed(call.name)),
-  parts: partsOfSeed,
-};
+});
 
 function partsOfSeed(name: string): CallParts {
   return {

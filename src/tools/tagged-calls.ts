@@ -40,10 +40,21 @@ export function mayBeginTagged(text: string): number {
   return mayBeginWith(text, open);
 }
 
-/** See `ToolSyntax.mayBegin`, of calls that begin with this tag. */
-export function mayBeginWith(text: string, tag: string): number {
-  const start = text.indexOf(tag);
-  return start >= 0 ? start : text.length - overlap(text, tag);
+/** See `ToolSyntax.mayBegin`, of what begins with one of these tags. */
+export function mayBeginWith(text: string, ...tags: readonly string[]): number {
+  const starts = tags.map((tag) => {
+    const start = text.indexOf(tag);
+    return start >= 0 ? start : text.length - overlap(text, tag);
+  });
+  return Math.min(...starts);
+}
+
+/** The first of some marks that are neither text nor a call, as a find without calls; undefined if a call starts before it. @param start below 0 if there is no call */
+export function markBefore(text: string, marks: readonly string[], start: number): FoundCall | undefined {
+  const found = marks.map((mark) => ({ mark, at: text.indexOf(mark) })).filter(({ at }) => at >= 0);
+  const [first] = found.sort((a, b) => a.at - b.at);
+  if (!first || (start >= 0 && start < first.at)) return undefined;
+  return { start: first.at, end: first.at + first.mark.length, call: [] };
 }
 
 /** The number of characters at the end of `text` that are the beginning of `beginning`. */

@@ -1,9 +1,10 @@
 // Finds calls between two tags that have a name and then, between marks of their own, keys and texts: <arg_key>a</arg_key><arg_value>5</arg_value>.
 import type { ToolSpec } from '../message.ts';
-import { unended } from './tagged-calls.ts';
-import { callFromTexts, type WrittenArgument } from './text-arguments.ts';
+import type { CallParts } from '../rendering.ts';
+import { mayBeginWith, unended } from './tagged-calls.ts';
+import { callFromTexts, callInTexts, type WrittenArgument } from './text-arguments.ts';
 import { textCursor } from './text-cursor.ts';
-import type { FoundCall, NamedArguments } from './tool-syntax.ts';
+import type { FoundCall, NamedArguments, ToolSyntax } from './tool-syntax.ts';
 
 /** The patterns match where the one before has ended, but for the ends of texts, which are searched for. */
 export interface TaggedTexts {
@@ -21,6 +22,22 @@ export interface TaggedTexts {
   readonly end?: RegExp;
   /** The error of a call that is not so. */
   readonly fault: string;
+}
+
+/** The syntax of such calls, where values are written as texts. @param parts of a call, by its name */
+export function textsSyntax(
+  texts: TaggedTexts,
+  parts: (name: string) => CallParts,
+  others: Pick<ToolSyntax, 'markers' | 'thoughts'>,
+): ToolSyntax {
+  return {
+    ...others,
+    lastCharacters: '>',
+    find: (text, ended, tools) => findTexts(texts, text, ended, tools),
+    mayBegin: (text) => mayBeginWith(text, texts.open),
+    render: (call) => callInTexts(call, parts(call.name)),
+    parts,
+  };
 }
 
 /** See `ToolSyntax.find`. A text may be anything: without its end, nothing behind it is known. */
