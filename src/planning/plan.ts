@@ -9,6 +9,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import { unreadSettings } from '../config/other-engines.ts';
 import type { Config } from '../config/schema.ts';
 import { type Stage, stagesOf } from '../config/stages.ts';
+import { updatesOfStep } from '../config/update-sizes.ts';
 import { promptLengths } from '../data/length-distribution.ts';
 import { moreThanRows, type Problems, stepCount } from '../data/problems.ts';
 import { promptOf } from '../data/row-prompt.ts';
@@ -164,7 +165,7 @@ function stepPlan(config: Config, { mean, max }: { mean: number; max: number }):
   return {
     prompts,
     completions,
-    updates: config.num_iterations * config.steps_per_generation,
+    updates: updatesOfStep(config),
     prompt_tokens: { mean, max },
     tokens: { mean: tokens(mean), worst: tokens(max) },
   };

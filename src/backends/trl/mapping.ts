@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { short } from '../../common/schema-check.ts';
 import { isEnginePart } from '../../config/backend-table.ts';
 import { actingParts, type Config, configDefaults } from '../../config/schema.ts';
+import { completionsOfUpdate, updatesOfStep } from '../../config/update-sizes.ts';
 import { unlistedPaths, valueAt } from '../../config/values.ts';
 import { GradusError } from '../../errors.ts';
 
@@ -78,7 +79,7 @@ export const trlMapping = {
   importance_sampling_clip_max: grpo('vllm_importance_sampling_clip_max'),
   importance_sampling_clip_min: grpo('vllm_importance_sampling_clip_min'),
   prompts_per_step: grpo('gradient_accumulation_steps', (config) => batchSizes(config).accumulated),
-  num_iterations: grpo('num_iterations', (config) => config.num_iterations * config.steps_per_generation),
+  num_iterations: grpo('num_iterations', updatesOfStep),
   steps_per_generation: backend('the backend, which gives TRL the completions of each update by themselves'),
 
   'lora.r': lora('r'),
@@ -206,11 +207,6 @@ export function quantizationArguments({ trl }: Config): Record<string, unknown> 
 export function trainingProcesses({ trl }: Config): number {
   const { use_vllm, vllm_mode, num_processes, vllm_server_gpus } = trl;
   return use_vllm && vllm_mode === 'server' ? num_processes - vllm_server_gpus : num_processes;
-}
-
-/** The completions that one optimiser update learns from. */
-export function completionsOfUpdate(config: Config): number {
-  return (config.prompts_per_step * config.num_generations) / config.steps_per_generation;
 }
 
 /** How the completions of an update are divided among processes and among passes whose gradients are accumulated. */

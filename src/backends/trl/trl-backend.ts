@@ -2,6 +2,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
+import { completionsOfUpdate } from '../../config/update-sizes.ts';
 import { GradusError } from '../../errors.ts';
 import type { Architecture } from '../../models/families.ts';
 import { assertReadByTrl } from '../../models/quantization.ts';
@@ -13,13 +14,7 @@ import { describableModel, nameForOthers, obtainModel } from '../model-files/fin
 import { readConfig } from '../model-files/model-files.ts';
 import { startAdapter } from '../model-files/start-adapter.ts';
 import { openModelText, textOptions } from '../open-renderer.ts';
-import {
-  assertTrlTrains,
-  completionsOfUpdate,
-  grpoArguments,
-  loraArguments,
-  quantizationArguments,
-} from './mapping.ts';
+import { assertTrlTrains, grpoArguments, loraArguments, quantizationArguments } from './mapping.ts';
 import { workerOptions } from './python-environment.ts';
 import { describeTrlModel } from './trl-description.ts';
 import { openTrlModel } from './trl-model.ts';

@@ -1,4 +1,5 @@
 // Where training with Unsloth differs from training with Gradus.
+import { updatesOfStep } from '../../config/update-sizes.ts';
 import {
   always,
   type Difference,
@@ -34,8 +35,8 @@ export const unslothDifferences: readonly Difference[] = [
   },
   {
     text: 'the learning rate changes with each update, and a step has num_iterations × steps_per_generation of them',
-    holds: ({ num_iterations, steps_per_generation, lr_scheduler_type, warmup_ratio }) =>
-      num_iterations * steps_per_generation > 1 && (lr_scheduler_type !== 'constant' || warmup_ratio > 0),
+    holds: (config) =>
+      updatesOfStep(config) > 1 && (config.lr_scheduler_type !== 'constant' || config.warmup_ratio > 0),
   },
   {
     text: 'evaluations sample at the temperature of training and report only the mean reward: there is no accuracy and no pass@k',

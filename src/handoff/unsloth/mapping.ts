@@ -10,6 +10,7 @@ import {
 } from '../../backends/trl/mapping.ts';
 import { call } from '../../common/words.ts';
 import type { Config } from '../../config/schema.ts';
+import { updatesOfStep } from '../../config/update-sizes.ts';
 import { valueAt } from '../../config/values.ts';
 import { problems, sharedRows } from '../folder/folder-rows.ts';
 import {
@@ -53,7 +54,7 @@ const same = Object.fromEntries(sameNames.map((key) => [key, trlField(key)])) as
 >;
 
 /** TRL counts updates, of which a step has several. */
-const updates = (steps: number, { config }: Given) => steps * config.num_iterations * config.steps_per_generation;
+const updates = (steps: number, { config }: Given) => steps * updatesOfStep(config);
 
 /** The settings of schedules that are numbers of steps. */
 const countsOfSteps = ['timescale', 'num_decay_steps', 'num_stable_steps'];

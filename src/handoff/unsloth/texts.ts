@@ -1,6 +1,7 @@
 // The texts of a hand-off to Unsloth: the script that starts it, and how to run it.
 import { isAbsolute } from 'node:path';
 import type { Config } from '../../config/schema.ts';
+import { updatesOfStep } from '../../config/update-sizes.ts';
 import type { HandoffFacts } from '../folder/handoff-target.ts';
 
 /** The release of Unsloth whose signatures the tests read. */
@@ -25,7 +26,7 @@ export function trainedSettings({ lora }: Config, folder: string): string[] {
 /** How to run the contents of the folder, and where Unsloth differs. */
 export function readme({ config, version, train, eval: heldOut, steps, differences }: HandoffFacts): string {
   const { model, trl, num_generations, prompts_per_step } = config;
-  const updates = config.num_iterations * config.steps_per_generation;
+  const updates = updatesOfStep(config);
   const isFolder = isAbsolute(model!);
   return `# Training with Unsloth
 

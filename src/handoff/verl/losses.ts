@@ -1,5 +1,6 @@
 // Our losses, expressed as verl's losses and averages. An engine test computes them with verl and compares loss and gradient.
 import type { Config } from '../../config/schema.ts';
+import { updatesOfStep } from '../../config/update-sizes.ts';
 import type { LossType } from '../../grpo/loss-settings.ts';
 
 type Level = Config['importance_sampling_level'];
@@ -62,9 +63,8 @@ export function klLossType({ kl_estimator, use_bias_correction_kl }: Config): st
 /** Why verl's KL divergence would have another gradient; undefined if the gradient is the same, or none is computed. */
 export function klDifference(config: Config): string | undefined {
   const { beta, use_bias_correction_kl, kl_estimator, importance_sampling_level } = config;
-  const updates = config.num_iterations * config.steps_per_generation;
   if (beta === 0 || !use_bias_correction_kl) return undefined;
-  if (kl_estimator === 'k3' && updates === 1 && importance_sampling_level === 'token') return undefined;
+  if (kl_estimator === 'k3' && updatesOfStep(config) === 1 && importance_sampling_level === 'token') return undefined;
   return 'verl does not multiply the KL divergence by the ratio; k3 with one update a step and ratios of tokens has the same gradient as its low_var_kl+';
 }
 

@@ -4,6 +4,7 @@
 import { environmentsOf } from '../../config/program-environments.ts';
 import { verifiersName } from '../../config/references.ts';
 import { type Config, configDefaults } from '../../config/schema.ts';
+import { promptsOfUpdate } from '../../config/update-sizes.ts';
 import { leastFraction } from '../../grpo/schedules.ts';
 import { engine, problems, sharedRows } from '../folder/folder-rows.ts';
 import {
@@ -58,6 +59,8 @@ const schedules: Readonly<Partial<Record<Config['lr_scheduler_type'], string>>> 
   cosine: 'cosine',
   cosine_with_min_lr: 'cosine',
 };
+
+const miniBatch = to(`${ACTOR}.ppo_mini_batch_size`, ({ config }) => promptsOfUpdate(config));
 
 export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
   ...sharedRows('verl', 'your own cluster'),
@@ -121,13 +124,10 @@ export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
   prompts_per_step: {
     writes: {
       'data.train_batch_size': ({ config }) => config.prompts_per_step,
-      [`${ACTOR}.ppo_mini_batch_size`]: ({ config }) => config.prompts_per_step / config.steps_per_generation,
+      ...miniBatch.writes,
     },
   },
-  steps_per_generation: to(
-    `${ACTOR}.ppo_mini_batch_size`,
-    ({ config }) => config.prompts_per_step / config.steps_per_generation,
-  ),
+  steps_per_generation: miniBatch,
   num_iterations: to(`${ACTOR}.ppo_epochs`, ({ config }) => config.num_iterations),
   max_completion_length: to('data.max_response_length', ({ config }) => config.max_completion_length),
   temperature: to(`${ROLLOUT}.temperature`, ({ config }) => config.temperature),

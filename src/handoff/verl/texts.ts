@@ -2,6 +2,7 @@
 import { isAbsolute } from 'node:path';
 import { shellWord } from '../../common/shell-word.ts';
 import type { Config } from '../../config/schema.ts';
+import { completionsOfUpdate } from '../../config/update-sizes.ts';
 import type { Override } from '../folder/handoff-row.ts';
 import type { HandoffFacts } from '../folder/handoff-target.ts';
 import { episodePaths } from './episodes.ts';
@@ -129,7 +130,7 @@ GPUS=8 ./run.sh trainer.total_training_steps=2 trainer.val_before_train=false   
 \`\`\`
 
 Arguments are keys of verl's \`ppo_trainer\` configuration, and the last value of a key counts; verl refuses unknown keys.
-\`GPUS\` (of each node) × \`NODES\` must divide the ${completions / config.steps_per_generation} completions of an update. Keys that Gradus does not have, such as
+\`GPUS\` (of each node) × \`NODES\` must divide the ${completionsOfUpdate(config)} completions of an update. Keys that Gradus does not have, such as
 \`actor_rollout_ref.rollout.tensor_model_parallel_size\` or \`actor_rollout_ref.rollout.gpu_memory_utilization\`, are for you to choose.
 Run again, it continues from the last checkpoint.
 
