@@ -155,7 +155,6 @@ function compileCallBlock({ signature, call, body }: Extract<Statement, { type: 
   });
 }
 
-/** The output of a block after its filters. */
 /** A block whose output is filtered, then used instead of written. */
 function compileFiltered(
   block: { readonly body: Body; readonly filter: FilterCall | null },
@@ -172,6 +171,7 @@ function compileFiltered(
   };
 }
 
+/** The output of a block after its filters. */
 function compileBlockFilter(filter: FilterCall | null): (frame: Frame) => Value {
   if (!filter) return ({ output }) => output.text;
   const { value, name, given } = filter;

@@ -123,18 +123,20 @@ export async function loadCheckpoint(
   if (parts.adapters) await assertScales(directory, parts.adapters);
   await using state = weightsOnly ? undefined : await openIfThere(join(directory, OPTIMIZER));
   // All is checked before anything is read: a checkpoint that does not fit changes nothing.
-  const all: StoredArena[] = [{ file: weights, arena: values, rename: (name) => storedName(parts, name) }];
-  assertShapes(all[0]!, directory);
+  const trained: StoredArena = { file: weights, arena: values, rename: (name) => storedName(parts, name) };
+  assertShapes(trained, directory);
   const copies = tiedOutput(parts);
   if (copies.some(({ name }) => !weights.tensors.has(name))) throw untied(directory);
   const [held, known] = [weights.tensors.size, values.layout.entries.length + copies.length];
   if (held > known) throw mismatch(`${directory} has ${held} tensors, but this configuration trains only ${known}`);
-  if (state) {
-    all.push({ file: state, arena: optimizer.mean, rename: (name) => `exp_avg.${name}` });
-    all.push({ file: state, arena: optimizer.square, rename: (name) => `exp_avg_sq.${name}` });
-    for (const stored of all.slice(1)) assertShapes(stored, directory);
-  }
-  for (const stored of all) await readArena(stored);
+  const averages: StoredArena[] = state
+    ? [
+        { file: state, arena: optimizer.mean, rename: (name) => `exp_avg.${name}` },
+        { file: state, arena: optimizer.square, rename: (name) => `exp_avg_sq.${name}` },
+      ]
+    : [];
+  for (const stored of averages) assertShapes(stored, directory);
+  for (const stored of [trained, ...averages]) await readArena(stored);
   if (!state) return;
   const { step, entropy_coef, last_entropy } = state.metadata;
   optimizer.steps = Number(step);
