@@ -97,7 +97,7 @@ ${fieldsWithoutKey()}
 /** The fields of TRL’s GRPOConfig, without those of TrainingArguments, that are no keys here. */
 const FIELDS = [
   ...['model_init_kwargs', 'trust_remote_code', 'router_aux_loss_coef', 'disable_dropout', 'cast_lm_head_to_fp32'],
-  ...['num_generations_eval', 'ds3_gather_for_generation', 'shuffle_dataset', 'pad_to_multiple_of'],
+  ...['num_generations_eval', 'ds3_gather_for_generation', 'pad_to_multiple_of'],
   ...['generation_batch_size', 'generation_kwargs', 'repetition_penalty', 'cache_implementation', 'reward_weights'],
   ...['use_vllm', 'vllm_mode', 'vllm_server_base_url', 'vllm_gpu_memory_utilization', 'vllm_tensor_parallel_size'],
   ...['vllm_model_impl', 'vllm_enable_sleep_mode', 'vllm_structured_outputs_regex', 'vllm_server_host'],

@@ -20,6 +20,8 @@ const exclusive: readonly (readonly Key[])[] = [
   ['eval_dataset', 'eval_fraction'],
   ['eval_split', 'eval_fraction'],
   ['max_steps', 'num_train_epochs'],
+  ['warmup_ratio', 'warmup_steps'],
+  ['curriculum', 'shuffle_dataset'],
   ['stages', 'num_train_epochs'],
   // An environment makes its own prompts.
   ['environment', 'prompt_column'],
@@ -41,6 +43,7 @@ const needs: Partial<Record<Key, readonly Key[]>> = {
   remove_columns: ['dataset'],
   filter: ['dataset'],
   train_limit: ['dataset'],
+  shuffle_dataset: ['dataset', 'environment'],
   eval_dataset: ['dataset'],
   eval_split: ['dataset'],
   eval_fraction: ['dataset', 'environment'],

@@ -54,6 +54,7 @@ export const foreignNames: Readonly<Record<string, Text>> = {
   ...aliases('max_grad_norm', 'grad_clip', 'gradient_clipping', 'clip_grad_norm', 'max_norm'),
   ...aliases('lr_scheduler_type', 'scheduler', 'lr_scheduler', 'lr_schedule'),
   ...aliases('warmup_ratio', 'warmup'),
+  ...aliases('warmup_steps', 'num_warmup_steps', 'lr_warmup_iters'),
   ...aliases('weight_decay', 'wd'),
   ...aliases('model', 'model_name', 'model_name_or_path', 'base_model', 'model_path', 'model_id'),
   ...aliases(
@@ -152,10 +153,6 @@ export const foreignNames: Readonly<Record<string, Text>> = {
     'every step samples prompts_per_step × num_generations completions; steps_per_generation says in how many updates they are learnt from',
     'generation_batch_size',
   ),
-  ...aliases(
-    'it counts steps, while warmup_ratio is a fraction of the steps: divide it by max_steps, unless it is below 1 and so a fraction already',
-    ...['warmup_steps', 'num_warmup_steps'],
-  ),
   ...aliases('write the file and the class as one text: environment: FILE.py:CLASS', 'rl_env_module', 'rl_env_class'),
   ...aliases(
     'it is a setting of a task set: taskset: digit-sum, taskset_config: {digits: 4, vocab: 10, target: 18, scale: 4}',
@@ -216,8 +213,8 @@ export const foreignNames: Readonly<Record<string, Text>> = {
     ...['optim', 'optimizer', 'optimizers', 'optim_args', 'optim_target_modules', 'optimizer_cls_and_kwargs'],
   ),
   ...aliases(
-    'problems come in a random order, given by seed, unless curriculum chooses them: leave it out',
-    ...['shuffle_dataset', 'train_sampling_strategy', 'length_column_name', 'group_by_length'],
+    'problems come in a random order, decided by seed, or in that of the rows with shuffle_dataset: false: leave it out',
+    ...['train_sampling_strategy', 'length_column_name', 'group_by_length'],
   ),
   ...aliases(
     'every step samples with the weights that the steps before it left: leave it out',

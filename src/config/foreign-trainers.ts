@@ -12,6 +12,7 @@ export const trainerNames: Readonly<Record<string, Text>> = {
   ...aliases('prompt_column', 'dataset_prompt_column'),
   ...aliases('eval_dataset', 'test_datasets', 'val_data', 'cached_val_dataset', 'eval_data'),
   ...aliases('eval_fraction', 'val_set_size', 'val_size', 'split_dataset_ratio', 'validation_split_percentage'),
+  ...aliases('shuffle_dataset', 'dataset_shuffle'),
   ...aliases('train_limit', 'max_samples', 'sample_size', 'num_train_samples'),
   ...aliases('prompts_per_step', 'global_batch_size', 'train_micro_batch_size', 'rollout_batch_size'),
   ...aliases('max_completion_length', 'response_length', 'max_response_len', 'generate_max_len'),
@@ -175,7 +176,7 @@ export const trainerNames: Readonly<Record<string, Text>> = {
     ...['dataset_prepared_path', 'skip_prepare_dataset', 'overwrite_cache', 'load_from_cache_file', 'streaming'],
     ...['lazy_tokenize', 'to_cached_dataset', 'dataset_processes', 'dataset_keep_in_memory', 'shuffle_buffer_size'],
     ...['shuffle_merged_datasets', 'dataset_exact_deduplication', 'push_dataset_to_hub', 'pretraining_dataset'],
-    ...['dataset_shuffle', 'val_dataset_shuffle', 'preprocessing_batch_size', 'strict', 'write_batch_size', 'stream'],
+    ...['val_dataset_shuffle', 'preprocessing_batch_size', 'strict', 'write_batch_size', 'stream'],
   ),
   ...aliases('curriculum chooses problems by their difficulty', 'curriculum_sampling'),
   ...aliases(

@@ -90,7 +90,7 @@ const published: Readonly<Record<string, { readonly lines: string; readonly told
       /rollout\.val_kwargs: evaluations take eval\.k samples/,
       /reward_model\.overlong_buffer\.len: it counts tokens, while overlong_buffer is a fraction/,
       /trainer\.total_training_steps: here it is called max_steps/,
-      /optim\.lr_warmup_steps: it counts steps, while warmup_ratio/,
+      /optim\.lr_warmup_steps: here it is called warmup_steps/,
     ],
   },
   'an agent with verl': {

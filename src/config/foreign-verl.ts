@@ -65,10 +65,7 @@ export const verlNames: Readonly<Record<string, Text>> = {
     'num_train_epochs counts passes over the data; in OpenRLHF, where max_epochs counts updates on the rollouts of one step, it is called num_episodes',
     'max_epochs',
   ),
-  ...aliases(
-    'it counts steps, while warmup_ratio is a fraction of the steps: divide it by max_steps; leave it out if it is -1',
-    'lr_warmup_steps',
-  ),
+  ...aliases('here it is called warmup_steps; leave it out if it is -1', 'lr_warmup_steps'),
   ...aliases('schedules are as long as the run: leave it out', 'actor_rollout_ref.actor.optim.total_training_steps'),
   ...aliases('write it in lr_scheduler_kwargs: {num_cycles: 0.5}', 'num_cycles'),
   ...aliases('write them as two keys: adam_beta1 and adam_beta2', 'betas', 'adam_betas'),
@@ -144,7 +141,8 @@ export const verlNames: Readonly<Record<string, Text>> = {
     'columns, filter and prompt_template say how rows become prompts: leave it out',
     ...['data.custom_cls', 'data.datagen', 'data.sampler'],
   ),
-  ...aliases('problems come in a random order, given by seed: leave it out', 'shuffle', 'validation_shuffle'),
+  ...aliases('shuffle_dataset', 'shuffle'),
+  ...aliases('held-out problems keep their order: leave it out', 'validation_shuffle'),
   ...aliases(
     'the prompts of a step are in random order, and its updates learn from them in that order: leave it out',
     'actor_rollout_ref.actor.shuffle',

@@ -123,7 +123,7 @@ describe('an unknown key is an error that names our key', () => {
     'batch_size: 1': /called prompts_per_step/,
     'lora: {rank: 8}': /called lora\.r/,
     'per_device_train_batch_size: 8': /^it counts completions, while prompts_per_step counts prompts/,
-    'warmup_steps: 10': /^it counts steps, while warmup_ratio is a fraction/,
+    'num_warmup_steps: 10': /called warmup_steps/,
     'reward_weights: [1, 2]': /^write weights in reward: \[\{name: /,
     'gradient_accumulation_steps: 4':
       /whole batch of an update.* steps_per_generation counts updates: divide TRL’s by this/,
@@ -148,7 +148,8 @@ describe('an unknown key is an error that names our key', () => {
     'resume_from_checkpoint: true': /resume: true/,
     'logging_steps: 10': /every step/,
     'optim: adamw_torch': /AdamW/,
-    'shuffle_dataset: true': /random order, given by seed/,
+    'dataset_shuffle: false': /called shuffle_dataset/,
+    'train_sampling_strategy: random': /random order, .*shuffle_dataset: false/,
     'max_tool_calling_iterations: 4': /^max_turns limits the turns/,
     'dtype: bfloat16': /native\.rollout_dtype .* trl\.bf16/,
     'torch_dtype: bfloat16': /native\.rollout_dtype .* trl\.bf16/,

@@ -145,6 +145,12 @@ const keys = {
       .nullable()
       .default(null)
       .describe('maximum number of rows to train on, drawn by the seed; null: all'),
+    shuffle_dataset: z
+      .boolean()
+      .default(true)
+      .describe(
+        'in every epoch another random order, decided by the seed; false: that of the data set, and its first rows with train_limit',
+      ),
     eval_dataset: z.string().nullable().default(null).describe('another data set to hold out'),
     eval_split: z.string().nullable().default(null).describe('a split of the data set to hold out'),
     eval_fraction: z
@@ -417,6 +423,12 @@ const keys = {
     warmup_ratio: fraction
       .default(training.warmup_ratio)
       .describe('fraction of the steps in which the learning rate rises from 0'),
+    warmup_steps: z
+      .number()
+      .nonnegative()
+      .nullable()
+      .default(training.warmup_steps)
+      .describe('the same as a number of steps, or below 1 as a fraction, as in transformers; null: warmup_ratio'),
   }),
   ...actedOnBy('optimizer', {
     weight_decay: z

@@ -31,6 +31,7 @@ export const rowKeys = [
   'remove_columns',
   'filter',
   'train_limit',
+  'shuffle_dataset',
   'taskset',
   'taskset_config',
 ] as const satisfies readonly StageKey[];
@@ -42,6 +43,7 @@ const supervisedLoop: readonly StageKey[] = [
   'lr_scheduler_type',
   'lr_scheduler_kwargs',
   'warmup_ratio',
+  'warmup_steps',
 ];
 
 /** Whether supervised stages use a key: those of data, prompts and the optimiser, but none of sampling and rewards. */

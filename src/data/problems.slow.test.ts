@@ -8,7 +8,7 @@ import { loadConfigObject } from '../config/load.ts';
 import type { ConfigInput } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { loadRows } from './data-files.ts';
-import { loadProblems } from './problems.ts';
+import { loadProblems, problemLoader } from './problems.ts';
 import { promptOf } from './row-prompt.ts';
 import { saveRows } from './save-rows.ts';
 
@@ -185,6 +185,22 @@ test('a limit chooses rows to train on by seed, and does not affect those held o
   assert.deepEqual([train.length, heldOut.length], [5, 4]);
   assert.deepEqual((await load({ train_limit: 5, eval: {} })).train, train);
   assert.notDeepEqual((await load({ train_limit: 5, eval: {}, seed: 1 })).train, train);
+});
+
+test('without shuffle_dataset rows keep their order, epoch after epoch, and a limit takes the first', async () => {
+  const inOrder = { shuffle_dataset: false, train_limit: 5 } as const;
+  const { train } = await load(inOrder);
+  assert.deepEqual(train, rows.slice(0, 5));
+  const loader = problemLoader(configOf(inOrder), train, 'exact_match');
+  assert.deepEqual([...loader.next(3), ...loader.next(4)], [...train, ...train.slice(0, 2)]);
+  assert.equal(loader.epoch, 7 / 5);
+  const beside = await load({ shuffle_dataset: false, eval: {} });
+  const places = beside.train.map((row) => rows.findIndex(({ problem }) => problem === row.problem));
+  assert.deepEqual(
+    places,
+    places.toSorted((a, b) => a - b),
+  );
+  assert.throws(() => configOf({ shuffle_dataset: false, curriculum: {} }), isError('CONFIG_CONFLICT'));
 });
 
 test('a row with the question of a held-out one is not trained on, whatever else it holds', async () => {

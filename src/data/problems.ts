@@ -192,8 +192,10 @@ function identityOf(config: Config): (row: Example) => string {
   return (row) => JSON.stringify(isWhole(row) ? columns.map((column) => trimmed(row[column])) : row);
 }
 
-function limited(rows: readonly Example[], { train_limit, seed }: Config): readonly Example[] {
-  return train_limit === null ? rows : shuffled(rows, streamSeed(seed, 'train-limit')).slice(0, train_limit);
+function limited(rows: readonly Example[], config: Config): readonly Example[] {
+  const { train_limit, shuffle_dataset, seed } = config;
+  if (train_limit === null) return rows;
+  return (shuffle_dataset ? shuffled(rows, streamSeed(seed, 'train-limit')) : rows).slice(0, train_limit);
 }
 
 const dataKeys = [...rowKeys, 'environment'] as const;
@@ -213,16 +215,21 @@ export function stageProblems(stage: Config, own: Problems, run: Config, { train
   return { train: without(own.train, identityOf(stage), known), eval: heldOut };
 }
 
+/** Whether problems are handed out in a random order. Those of a task set are random already: left as they are, a longer run begins like a shorter one. */
+export function hasRandomOrder({ taskset, shuffle_dataset }: Config): boolean {
+  return taskset === null && shuffle_dataset;
+}
+
 /**
- * Returns the loader that hands out the problems of a run: by its curriculum if it has one, else in random order. The problems of a task set are
- * random already and are handed out as they are, so that a longer run begins like a shorter one.
+ * Returns the loader that hands out the problems of a run: by its curriculum if it has one, else in random order or in that of the rows.
  * @param decisive the name of the reward that decides whether a problem was solved
  */
 export function problemLoader(config: Config, rows: readonly Example[], decisive: string): DataLoader {
-  const { taskset, seed, curriculum: wanted } = config;
+  const { seed, curriculum: wanted } = config;
   if (wanted) return curriculum(rows, { ...wanted, seed, success: (group) => solvedFraction(group, decisive) });
-  if (taskset === null) return shuffledExamples(rows, { seed });
-  return sequentialExamples((position) => rows[position % rows.length]!);
+  if (hasRandomOrder(config)) return shuffledExamples(rows, { seed });
+  const epochs = config.taskset === null && { rows: rows.length };
+  return sequentialExamples((position) => rows[position % rows.length]!, epochs || {});
 }
 
 function solvedFraction({ rewards }: Group, decisive: string): number | null {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { oraclePython } from '../../test/trl-python.ts';
-import { type LearningRateOptions, learningRateSchedule, learningRateSchedules } from './schedules.ts';
+import { type LearningRateOptions, learningRateSchedule, learningRateSchedules, warmupLength } from './schedules.ts';
 
 interface Case extends LearningRateOptions {
   readonly warmup_steps: number;
@@ -55,6 +55,28 @@ def rates(case):
     return found
 json.dump([rates(case) for case in json.load(sys.stdin)], sys.stdout)
 `;
+
+/** How many steps the learning rate rises, for lengths as scripts give them. */
+const counting = `
+import json, sys
+from transformers import TrainingArguments
+arguments = TrainingArguments(output_dir="unused")
+def count(case):
+    arguments.warmup_steps = case["warmup_steps"]
+    return arguments.get_warmup_steps(case["max_steps"])
+json.dump([count(case) for case in json.load(sys.stdin)], sys.stdout)
+`;
+
+test('warmup_steps counts steps, or is a fraction of them, as in transformers', () => {
+  const lengths = [0, 0.05, 0.1, 0.999, 1, 2.9, 10, 500].flatMap((warmup_steps) =>
+    [1, 7, 100].map((max_steps) => ({ warmup_steps, max_steps })),
+  );
+  const answer = execFileSync(oraclePython, ['-c', counting], {
+    input: JSON.stringify(lengths),
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  assert.deepEqual(lengths.map(warmupLength), JSON.parse(answer.toString()));
+});
 
 test('every schedule of transformers that is a function of the step has the same rates', () => {
   const answer = execFileSync(oraclePython, ['-c', program], {

@@ -38,6 +38,22 @@ for (const [lr_scheduler_type, max_steps, warmup_ratio, rates] of computed) {
   });
 }
 
+test('a warm-up is given as a number of steps, or below 1 as a fraction', () => {
+  const schedule = { learning_rate: 2, lr_scheduler_type: 'linear', max_steps: 10 } as const;
+  for (const [warmup_steps, rates] of [
+    [4, [0, 0.5, 1, 1.5, 2]],
+    [0.4, [0, 0.5, 1, 1.5, 2]],
+    [1, [0, 2]],
+    [0, [2]],
+  ] as const) {
+    const rate = learningRateSchedule({ ...schedule, warmup_ratio: 0.9, warmup_steps });
+    assert.deepEqual(
+      rates.map((_, step) => rate(step)),
+      rates,
+    );
+  }
+});
+
 /** The same of `cosine_with_min_lr`, warm-up included. */
 const withLeast = {
   min_lr_rate: [

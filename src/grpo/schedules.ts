@@ -134,6 +134,8 @@ export interface LearningRateOptions {
   readonly lr_scheduler_type?: LearningRateSchedule;
   /** The fraction of all steps, rounded up, over which the rate rises to its peak. @default 0 */
   readonly warmup_ratio?: number;
+  /** The same as a number of steps; below 1 a fraction, as in transformers. @default warmup_ratio says it */
+  readonly warmup_steps?: number | null;
   readonly lr_scheduler_kwargs?: ScheduleSettings;
   /** The step at which the schedule ends. */
   readonly max_steps: number;
@@ -153,12 +155,21 @@ const leastAt = ({ learningRate, settings }: Place) =>
 const progressAt = ({ step, warmupSteps, maxSteps }: Place) =>
   Math.min(1, (step - warmupSteps) / Math.max(1, maxSteps - warmupSteps));
 
+/** The number of steps over which the learning rate rises, as transformers counts them. */
+export function warmupLength({
+  max_steps,
+  warmup_ratio = trainingDefaults.warmup_ratio,
+  warmup_steps,
+}: Pick<LearningRateOptions, 'warmup_ratio' | 'warmup_steps' | 'max_steps'>): number {
+  const warmup = warmup_steps ?? warmup_ratio;
+  return warmup_steps != null && warmup >= 1 ? Math.floor(warmup) : Math.ceil(warmup * max_steps);
+}
+
 /** The learning rate of each step, counted from 0. With warm-up the first is 0, unless the schedule says otherwise. */
 export function learningRateSchedule(options: LearningRateOptions): (step: number) => number {
   const { learning_rate: learningRate, max_steps: maxSteps, lr_scheduler_kwargs: settings = {} } = options;
-  const { lr_scheduler_type = trainingDefaults.lr_scheduler_type, warmup_ratio = trainingDefaults.warmup_ratio } =
-    options;
-  const warmupSteps = Math.ceil(warmup_ratio * maxSteps);
+  const { lr_scheduler_type = trainingDefaults.lr_scheduler_type } = options;
+  const warmupSteps = warmupLength(options);
   const { warmup, decay }: Schedule = schedules[lr_scheduler_type];
   return (step) => {
     const place = { step, warmupSteps, maxSteps, learningRate, settings };

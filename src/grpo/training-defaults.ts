@@ -13,6 +13,7 @@ export const trainingDefaults = {
   resample_limit: 3,
   lr_scheduler_type: 'constant',
   warmup_ratio: 0,
+  warmup_steps: null,
   weight_decay: 0,
   adam_beta1: 0.9,
   adam_beta2: 0.999,

@@ -1,5 +1,6 @@
 // Where training with Unsloth differs from training with Gradus.
 import { updatesOfStep } from '../../config/update-sizes.ts';
+import { warmupLength } from '../../grpo/schedules.ts';
 import {
   always,
   type Difference,
@@ -36,7 +37,8 @@ export const unslothDifferences: readonly Difference[] = [
   {
     text: 'the learning rate changes with each update, and a step has num_iterations × steps_per_generation of them',
     holds: (config) =>
-      updatesOfStep(config) > 1 && (config.lr_scheduler_type !== 'constant' || config.warmup_ratio > 0),
+      updatesOfStep(config) > 1 &&
+      (config.lr_scheduler_type !== 'constant' || warmupLength({ ...config, max_steps: 1 }) > 0),
   },
   {
     text: 'evaluations sample at the temperature of training and report only the mean reward: there is no accuracy and no pass@k',

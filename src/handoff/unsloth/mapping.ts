@@ -12,6 +12,8 @@ import { call } from '../../common/words.ts';
 import type { Config } from '../../config/schema.ts';
 import { updatesOfStep } from '../../config/update-sizes.ts';
 import { valueAt } from '../../config/values.ts';
+import { hasRandomOrder } from '../../data/problems.ts';
+import { warmupLength } from '../../grpo/schedules.ts';
 import { problems, sharedRows } from '../folder/folder-rows.ts';
 import {
   by,
@@ -62,6 +64,10 @@ const countsOfSteps = ['timescale', 'num_decay_steps', 'num_stable_steps'];
 /** The updates in `every` steps; all updates of the run if `every` is null, for what happens only at the end. */
 const everyUpdates = (every: number | null | undefined, given: Given) => updates(every ?? given.steps, given);
 
+const warmup = to('GRPOConfig.warmup_steps', (given) =>
+  updates(warmupLength({ ...given.config, max_steps: given.steps }), given),
+);
+
 /** An argument of `get_peft_model`, which is called only for adapters. */
 const adapters = (name: string, value: (lora: NonNullable<Config['lora']>) => Override): HandoffRow =>
   to(`get_peft_model.${name}`, ({ config: { lora } }) => lora && value(lora));
@@ -96,7 +102,8 @@ export const unslothMapping: Readonly<Partial<Record<UnslothKey, HandoffRow>>> =
     'from_pretrained.max_seq_length',
     ({ config, promptTokens }) => promptTokens + config.max_completion_length,
   ),
-  taskset: { ...problems, writes: { 'GRPOConfig.shuffle_dataset': ({ config }) => config.taskset === null } },
+  taskset: { ...problems, writes: { 'GRPOConfig.shuffle_dataset': ({ config }) => hasRandomOrder(config) } },
+  shuffle_dataset: to('GRPOConfig.shuffle_dataset', ({ config }) => hasRandomOrder(config)),
   curriculum: none('TRL draws problems without regard to how often they were solved'),
 
   adaptive_reward_scaling: none(() => `\`${call('serveRewards')}\` does not keep the deviation of the values so far`),
@@ -168,9 +175,8 @@ export const unslothMapping: Readonly<Partial<Record<UnslothKey, HandoffRow>>> =
     ]);
     return kwargs.length > 0 ? Object.fromEntries(kwargs) : null;
   }),
-  warmup_ratio: to('GRPOConfig.warmup_steps', (given) =>
-    updates(Math.ceil(given.config.warmup_ratio * given.steps), given),
-  ),
+  warmup_ratio: warmup,
+  warmup_steps: warmup,
   max_steps: to('GRPOConfig.max_steps', (given) => updates(given.steps, given)),
   num_train_epochs: to('GRPOConfig.max_steps', (given) => updates(given.steps, given)),
 

@@ -5,7 +5,8 @@ import { environmentsOf } from '../../config/program-environments.ts';
 import { verifiersName } from '../../config/references.ts';
 import { type Config, configDefaults } from '../../config/schema.ts';
 import { promptsOfUpdate } from '../../config/update-sizes.ts';
-import { leastFraction } from '../../grpo/schedules.ts';
+import { hasRandomOrder } from '../../data/problems.ts';
+import { leastFraction, warmupLength } from '../../grpo/schedules.ts';
 import { engine, problems, sharedRows } from '../folder/folder-rows.ts';
 import {
   by,
@@ -60,6 +61,9 @@ const schedules: Readonly<Partial<Record<Config['lr_scheduler_type'], string>>> 
   cosine_with_min_lr: 'cosine',
 };
 
+const warmup = to(`${ACTOR}.optim.lr_warmup_steps`, ({ config, steps }) =>
+  warmupLength({ ...config, max_steps: steps }),
+);
 const miniBatch = to(`${ACTOR}.ppo_mini_batch_size`, ({ config }) => promptsOfUpdate(config));
 
 export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
@@ -84,7 +88,8 @@ export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
   answer_column: by('the rewards, and `ground_truth` in the parquet files'),
   overlong_prompts: by('the rows of the parquet files; with `truncate_left` verl cuts prompts at the same side'),
   max_prompt_tokens: to('data.max_prompt_length', ({ promptTokens }) => promptTokens),
-  taskset: { ...problems, writes: { 'data.shuffle': ({ config }) => config.taskset === null } },
+  taskset: { ...problems, writes: { 'data.shuffle': ({ config }) => hasRandomOrder(config) } },
+  shuffle_dataset: to('data.shuffle', ({ config }) => hasRandomOrder(config)),
   curriculum: none('verl draws problems without regard to how often they were solved'),
 
   adaptive_reward_scaling: none('each of verl’s reward workers sees only some of the completions'),
@@ -234,7 +239,8 @@ export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
       [`${ACTOR}.optim.num_cycles`]: ({ config }) => config.lr_scheduler_kwargs.num_cycles ?? 0.5,
     },
   },
-  warmup_ratio: to(`${ACTOR}.optim.lr_warmup_steps`, ({ config, steps }) => Math.ceil(config.warmup_ratio * steps)),
+  warmup_ratio: warmup,
+  warmup_steps: warmup,
   weight_decay: to(`${ACTOR}.optim.weight_decay`, ({ config }) => config.weight_decay),
   adam_beta1: to(`${ACTOR}.optim.betas`, betas),
   adam_beta2: to(`${ACTOR}.optim.betas`, betas),
