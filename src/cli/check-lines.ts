@@ -15,15 +15,11 @@ export function checkLines(checks: readonly Check[]): string[] {
 /** Prints the result of a command, which fails with this code if a check would stop training. */
 export function checkOutcome<R extends { readonly checks: readonly Check[] }>(
   output: Output,
-  { code, ...names }: { readonly schema: string; readonly command: string; readonly code: string },
+  { schema, code }: { readonly schema: string; readonly code: string },
   result: R,
   summary: (result: R) => string,
 ) {
   const check = blocking(result.checks);
   const error = check && { code, message: `${check.id}: ${check.detail}`, ...(check.hint && { hint: check.hint }) };
-  return output.outcome(
-    { ok: !error, ...names, ...result, ...(error && { error }) },
-    summary(output.suggested(result)),
-    error ? 2 : 0,
-  );
+  return output.result(schema, result, summary(output.suggested(result)), error && { error, exit_code: 2 });
 }

@@ -54,7 +54,7 @@ test('names and texts in results cannot control the terminal', () => {
   let text = '';
   const stdout = { write: (piece: string) => (text += piece) };
   const output = new Output('text', stdout, { write: () => assert.fail('stderr is for notes') }, {});
-  output.result({}, 'a\u001b[2Jb\r\n\tc\u009bd\re');
+  output.result('x/1', {}, 'a\u001b[2Jb\r\n\tc\u009bd\re');
   assert.equal(text, 'a\ufffd[2Jb\r\n\tc\ufffdd\ufffde\n');
 });
 

@@ -57,22 +57,23 @@ export async function main(argv: readonly string[], streams?: Streams): Promise<
   const help: string[] = [];
   const program = await createProgram(cli, words[0] ?? null, help);
   const subject = named(program, words);
+  output.command = fullName(subject);
   const showHelp = () => {
     if (help.length === 0) return;
     const text = help.join('');
     const helped = words[0] === 'help' ? named(program, words.slice(1)) : subject;
-    output.result(helpResult(text, helped), output.suggested(text.trimEnd()));
+    output.outcome(helpResult(text, helped), output.suggested(text.trimEnd()), 0);
   };
   const fail = (error: unknown) => {
     output.trace(error);
     // For an unknown command, its first word.
-    return output.failure(error, subject === program ? (words[0] ?? null) : fullName(subject));
+    return output.failure(error, subject === program ? (words[0] ?? null) : output.command);
   };
   const watches = [showDownloads(output), emitDownloads(output)];
   // A caller with its own streams also handles its own failures.
   if (!streams) watches.push(watchForNoAnswer(fail));
   try {
-    await shapeOutput(output, asked, fullName(subject));
+    await shapeOutput(output, asked);
     await program.parseAsync(line, { from: 'user' });
     showHelp();
     return exitCode;
@@ -96,7 +97,7 @@ function outputFor(argv: readonly string[], { brief, fields }: AskedOutput, stre
 }
 
 /** Throws `USAGE` for options that cannot be combined, and `FIELDS_INVALID`. */
-async function shapeOutput(output: Output, { brief, fields }: AskedOutput, command: string): Promise<void> {
+async function shapeOutput(output: Output, { brief, fields }: AskedOutput): Promise<void> {
   if (!brief && fields === undefined) return;
   const option = brief ? '--brief' : '--fields';
   if (brief && fields !== undefined) {
@@ -109,7 +110,7 @@ async function shapeOutput(output: Output, { brief, fields }: AskedOutput, comma
   }
   const { inBrief, onlyFields } = await import('./brief/brief.ts');
   if (fields === undefined) output.inShape(inBrief, '--brief');
-  else output.inShape(await onlyFields(fields, command, await loadSchemas()), '--json');
+  else output.inShape(await onlyFields(fields, output.command, await loadSchemas()), '--json');
 }
 
 /**
@@ -124,8 +125,9 @@ async function createProgram(cli: Cli, name: string | null, help: string[]): Pro
     .option('--json', 'print one JSON object on stdout; works with every command')
     .argument('[command...]')
     .action(async ([command]: readonly string[]) => {
+      const { output } = cli;
       if (command === undefined)
-        return cli.output.result(helpResult(OVERVIEW, program), cli.output.suggested(OVERVIEW));
+        return void output.outcome(helpResult(OVERVIEW, program), output.suggested(OVERVIEW), 0);
       const { meantCommand } = await import('./meant-command.ts');
       throw new GradusError('USAGE', `there is no command ${command}`, { hint: meantCommand(command, program) });
     });
@@ -140,10 +142,12 @@ async function createProgram(cli: Cli, name: string | null, help: string[]): Pro
   return program;
 }
 
-/** Lists what every command takes, and `askedOutput` reads. */
+/** Lists what every command takes, and `outputFor` and `askedOutput` read. */
 function listShapes(command: Command): void {
   for (const child of command.commands) listShapes(child);
   if (command.commands.length > 0 && command.parent) return;
+  if (!command.options.some(({ long }) => long === '--json'))
+    command.option('--json', 'print one JSON object on stdout');
   command
     .option('--brief', 'print one JSON object with only what you act on: verdict, errors, paths, key numbers')
     .option('--fields <list>', "print one JSON object with these fields: 'run.status,evals[-1:].metrics'");
@@ -160,7 +164,7 @@ function catchOutput(command: Command, help: string[]): void {
 }
 
 /** The result of help: the commands of the program or of a group such as `runs`, or the usage of one command. */
-function helpResult(text: string, subject: Command): object {
+function helpResult(text: string, subject: Command) {
   const prefix = subject.parent ? `${subject.name()} ` : '';
   const more = subject.commands.length > 0 ? { commands: listCommands(subject, prefix) } : usageOf(subject);
   return { ok: true, schema: 'help.result/1', command: 'help', text, ...more };

@@ -28,6 +28,8 @@ export class Output {
   readonly rewrites: boolean;
   /** Whether to use colours, too: NO_COLOR is not set. */
   readonly color: boolean;
+  /** The whole name of the command whose results these are, such as `runs show`. */
+  command = '';
   readonly #name: string;
   #run: BegunRun | undefined;
   #shape: (result: object) => object = (result) => result;
@@ -43,8 +45,14 @@ export class Output {
     this.color = this.rewrites && !environment.NO_COLOR;
   }
 
-  /** Writes the result of the command: the object, or its text for people. */
-  result(result: object, text: string): void {
+  /** Writes what the command found, as an object of a schema or as a text for people, and its error if it failed all the same. */
+  result(schema: string, found: object, text: string, failure?: Failure): ExitCode {
+    const names = { schema, command: this.command };
+    if (!failure) return this.outcome({ ok: true, ...names, ...found }, text, 0);
+    return this.outcome({ ok: false, ...names, ...found, error: failure.error }, text, failure.exit_code);
+  }
+
+  #print(result: object, text: string): void {
     if (this.mode === 'text') return void this.stdout.write(`${printable(redacted(text))}\n`);
     const suggested = this.suggested(withFlag(this.#shape(result), this.#flag));
     this.line(this.mode === 'json' ? suggested : { type: 'result', result: suggested });
@@ -59,13 +67,13 @@ export class Output {
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, this.suggested(inner, name)])) as T;
   }
 
-  /** Writes a result that has content even if the command failed. */
+  /** Writes a result that is whole: with the names of its schema and command, and with its error. */
   outcome<R extends { readonly ok: boolean; readonly error?: DescribedError }>(
     result: R,
     text: string,
     exit_code: ExitCode,
   ): ExitCode {
-    this.result(result.ok ? result : { ...result, exit_code }, text);
+    this.#print(result.ok ? result : { ...result, exit_code }, text);
     if (result.error) this.errorLine(result.error);
     return exit_code;
   }
@@ -101,21 +109,23 @@ export class Output {
   /** Reports an error in one line on stderr and, in JSON modes, as the command's result. Returns the exit code. */
   failure(thrown: unknown, command: string | null): ExitCode {
     const error = systemError(thrown);
-    const exit_code = exitCodeOf(error);
-    this.failed({ command, error: describeError(error), exit_code });
-    return exit_code;
+    return this.failed({ error: describeError(error), exit_code: exitCodeOf(error) }, command);
   }
 
   /** Like `failure`, for an error that is described already. */
-  failed(failure: { command: string | null; error: DescribedError; exit_code: ExitCode }): void {
+  failed({ error, exit_code }: Failure, command: string | null = this.command): ExitCode {
     if (this.mode !== 'text')
-      this.result({ ok: false, schema: 'error/1', ...failure, ...(this.#run && { run: this.#run }) }, '');
-    const { message, hint, problems = [] } = failure.error;
+      this.#print(
+        { ok: false, schema: 'error/1', command, error, exit_code, ...(this.#run && { run: this.#run }) },
+        '',
+      );
+    const { message, hint, problems = [] } = error;
     // The error about an unknown key tells of all.
     for (const problem of problems.slice(1)) if (problem.code !== 'CONFIG_UNKNOWN_KEY') this.errorLine(problem);
     const dir = this.#run?.dir;
     const isNamed = dir === undefined || message.includes(dir);
     this.errorLine({ message: isNamed ? message : `${dir}: ${message}`, ...(hint !== undefined && { hint }) });
+    return exit_code;
   }
 
   errorLine({ message, hint }: Pick<Problem, 'message' | 'hint'>): void {
@@ -145,6 +155,12 @@ function withFlag<T>(value: T, flag: string, key = ''): T {
   if (Array.isArray(value)) return value.map((item) => withFlag(item, flag, key)) as T;
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withFlag(inner, flag, name)])) as T;
+}
+
+/** Why a command failed, and with which exit code. */
+export interface Failure {
+  readonly error: DescribedError;
+  readonly exit_code: ExitCode;
 }
 
 interface BegunRun {

@@ -57,7 +57,7 @@ export async function sweep(file: string, options: SweepOptions = {}): Promise<S
   };
   try {
     const result = await search(planned, file, { ...options, onEvent }, clock);
-    replaceJson(join(directory, sweepFiles.result), storedSweep(result));
+    replaceJson(join(directory, sweepFiles.result), storedResult('sweep.result/1', 'sweep', result));
     end({ status: 'completed', ...(result.ended_by && { ended_by: result.ended_by }) });
     return result;
   } catch (thrown) {
@@ -68,11 +68,6 @@ export async function sweep(file: string, options: SweepOptions = {}): Promise<S
     clock.dispose();
     release();
   }
-}
-
-/** The content of result.json, which the command also prints. */
-export function storedSweep(result: SweepResult) {
-  return storedResult('sweep.result/1', 'sweep', result);
 }
 
 /** The errors of runs, by their folders. */

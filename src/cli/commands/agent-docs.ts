@@ -5,6 +5,7 @@ import { Command } from 'commander';
 import { existingNames } from '../../common/nearest.ts';
 import { GradusError } from '../../errors.ts';
 import type { Cli } from '../cli.ts';
+import type { ExitCode } from '../exit-codes.ts';
 import { table } from '../formatting.ts';
 import { packagePath, readPackageFile } from '../package-files.ts';
 import type { SchemaTools } from '../schemas.ts';
@@ -23,25 +24,23 @@ export function makeCommand(cli: Cli): Command {
   return new Command('agent-docs')
     .description('read guides: first run, rewards, environments, diagnosing, checklists, hyper-parameters, stages, …')
     .argument('[topic]', 'a topic; without one, all are listed')
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((topic?: string) => showGuide(cli, topic)));
 }
 
-function showGuide({ output }: Cli, topic: string | undefined): undefined {
+function showGuide({ output }: Cli, topic: string | undefined): ExitCode {
   const topics = guideTopics();
-  const common = { ok: true, schema: 'agent-docs.result/1', command: 'agent-docs' };
   if (topic === undefined) {
     const titled = topics.map((name) => ({ topic: name, title: titleOf(readGuide(name)) }));
     const documents = packagePath('docs');
     const text = `${table(titled.map(({ topic, title }) => [topic, title]))}\nmore about data, models, programs and so on: ${documents}`;
-    output.result({ ...common, topics: titled, documents }, text);
-  } else if (topics.includes(topic)) {
-    const text = output.suggested(readGuide(topic));
-    output.result({ ...common, topic, text }, text.trimEnd());
-  } else {
+    return output.result('agent-docs.result/1', { topics: titled, documents }, text);
+  }
+  if (!topics.includes(topic)) {
     throw new GradusError('USAGE', `there is no guide ${topic}`, { hint: existingNames(topic, topics) });
   }
+  const text = output.suggested(readGuide(topic));
+  return output.result('agent-docs.result/1', { topic, text }, text.trimEnd());
 }
 
 /** The guides by their topics, which are their files' names. */

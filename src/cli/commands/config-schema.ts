@@ -37,16 +37,11 @@ export const reading = ['config-schema'];
 export function makeCommand(cli: Cli): Command {
   return new Command('config-schema')
     .description('print the JSON Schema of configurations: every key with its type, default and meaning')
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(
       cli.action(async () => {
         const json_schema = await configJsonSchema();
-        cli.output.result(
-          { ok: true, schema: 'config-schema.result/1', command: 'config-schema', json_schema },
-          JSON.stringify(json_schema, null, 2),
-        );
-        return undefined;
+        return cli.output.result('config-schema.result/1', { json_schema }, JSON.stringify(json_schema, null, 2));
       }),
     );
 }

@@ -16,7 +16,6 @@ export const reading = ['conformance'];
 export function makeCommand(cli: Cli): Command {
   return new Command('conformance')
     .description("recompute every loss and advantage on this machine and compare them with TRL's numbers")
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action(() => run(cli)));
 }
@@ -36,8 +35,7 @@ async function run({ output }: Cli) {
     shown(largestDifference(others.filter((check) => check.subject === subject))),
   ]);
   const text = [table(lossTable(report.checks, shown)), table(rows), ...summary(report, failed.length)].join('\n');
-  const envelope = { ok: !error, schema: 'conformance.result/1', command: 'conformance' };
-  return output.outcome({ ...envelope, ...report, ...(error && { error }) }, text, error ? 1 : 0);
+  return output.result('conformance.result/1', report, text, error ? { error, exit_code: 1 } : undefined);
 }
 
 function shown(difference: number): string {

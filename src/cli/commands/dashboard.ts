@@ -36,8 +36,7 @@ async function serveDashboard({ output }: Cli, { root, host, port }: DashboardFl
   return serveUntilStopped(
     () => listen(dashboard({ root, host }), { host, port }),
     ({ url }) => {
-      const result = { ok: true, schema: 'dashboard.result/1', command: 'dashboard', url, root };
-      output.result(result, `${url} shows the runs under ${root}/; Ctrl-C ends it`);
+      output.result('dashboard.result/1', { url, root }, `${url} shows the runs under ${root}/; Ctrl-C ends it`);
     },
   );
 }

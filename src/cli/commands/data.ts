@@ -22,7 +22,6 @@ export function makeCommand(cli: Cli): Command {
     .description('check prompts, lengths, right answers and splits; needs the tokenizer, runs no model')
     .argument('<config>', 'a YAML or JSON file')
     .option('--set <key=value>', 'override a key of the configuration; the value is YAML (repeatable)', collect, [])
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((config: string, { set }: { readonly set: readonly string[] }) => runCheck(cli, config, set)));
   return data;
@@ -32,7 +31,7 @@ async function runCheck({ output }: Cli, file: string, settings: readonly string
   const { loadConfigFile } = await import('../../config/load.ts');
   const { checkData } = await import('../../checks/check-data.ts');
   const result = await checkData(loadConfigFile(file, settings).config);
-  const names = { schema: 'data.check.result/1', command: 'data check', code: 'DATA_CHECK_FAILED' };
+  const names = { schema: 'data.check.result/1', code: 'DATA_CHECK_FAILED' };
   return checkOutcome(output, names, result, summary);
 }
 

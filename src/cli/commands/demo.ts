@@ -8,7 +8,7 @@ import type { EvaluationRecord } from '../../runs/records.ts';
 import type { TrainResult } from '../../training/result-schema.ts';
 import { nonNegativeNumber } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
-import { exitCodeOfRun } from '../exit-codes.ts';
+import { type ExitCode, exitCodeOfRun } from '../exit-codes.ts';
 import { packagePath } from '../package-files.ts';
 import { ProgressLine } from '../progress.ts';
 import { rewardLine } from '../reward-line.ts';
@@ -45,7 +45,6 @@ export function makeCommand(cli: Cli): Command {
     .option('--seed <seed>', 'seed of the rollouts and of the order of problems', nonNegativeNumber, 0)
     .option('--config <file>', 'a configuration to use instead of the bundled one', bundledConfig)
     .option('--out <dir>', 'the run directory (default: a new one, runs/demo)')
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((flags: DemoFlags) => runDemo(cli, flags)));
 }
@@ -70,12 +69,9 @@ async function runDemo({ output }: Cli, { seed, config, out = freshDirectory() }
       });
       progress.close();
       if (!result.ok) {
-        const exit_code = exitCodeOfRun(result, signal.reason);
-        output.failed({ command: 'demo', error: result.error!, exit_code });
-        return exit_code;
+        return output.failed({ error: result.error!, exit_code: exitCodeOfRun(result, signal.reason) });
       }
-      showDemo(output, result, seed, (performance.now() - started) / 1000);
-      return 0;
+      return showDemo(output, result, seed, (performance.now() - started) / 1000);
     });
   } finally {
     progress.close();
@@ -85,7 +81,7 @@ async function runDemo({ output }: Cli, { seed, config, out = freshDirectory() }
 /** Commands to suggest to a newcomer at the end. */
 const next = ['gradus dashboard', 'gradus init my-task'];
 
-function showDemo(output: Cli['output'], result: TrainResult, seed: number, seconds: number): void {
+function showDemo(output: Cli['output'], result: TrainResult, seed: number, seconds: number): ExitCode {
   const [first, last] = [result.evals[0]!, result.evals.at(-1)!];
   const [before, after] = [accuracyOf(first), accuracyOf(last)];
   const metrics = readMetrics(result.run.dir);
@@ -94,20 +90,9 @@ function showDemo(output: Cli['output'], result: TrainResult, seed: number, seco
     sampleLines(samples.filter((sample) => sample.step === step).slice(0, SHOWN_SAMPLES)).map((line) => `  ${line}`);
   const [low, high] = after.interval.map((bound) => bound.toFixed(2));
   const change = `${before.accuracy.toFixed(2)} → ${after.accuracy.toFixed(2)} (95 % ${low}–${high})`;
-  output.result(
-    {
-      ok: true,
-      schema: 'demo.result/1',
-      command: 'demo',
-      seed,
-      run: result.run,
-      problems: last.problems,
-      temperature: last.temperature,
-      before,
-      after,
-      seconds,
-      next,
-    },
+  const exitCode = output.result(
+    'demo.result/1',
+    { seed, run: result.run, problems: last.problems, temperature: last.temperature, before, after, seconds, next },
     [
       'before:',
       ...shown(first.step),
@@ -118,6 +103,7 @@ function showDemo(output: Cli['output'], result: TrainResult, seed: number, seco
     ].join('\n'),
   );
   if (output.mode === 'text') for (const command of output.suggested(next)) output.note(`next: ${command}`);
+  return exitCode;
 }
 
 /** The accuracy of completions that were sampled at the training temperature, for problems that no stage has seen. */

@@ -5,7 +5,6 @@ import { given } from '../../common/given.ts';
 import { assertNoOtherSystem, backendNames } from '../../config/backend-table.ts';
 import type { DoctorOptions } from '../../machine/doctor.ts';
 import type { CheckResult, DoctorResult } from '../../machine/result-schema.ts';
-import { storedResult } from '../../runs/stored-result.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
 import type { SchemaTools } from '../schemas.ts';
@@ -22,7 +21,6 @@ export function makeCommand(cli: Cli): Command {
     .addOption(backendOption())
     .option('--config <config>', 'check what this configuration needs')
     .option('--fix', 'install missing requirements where a command can, then check again')
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((flags: Pick<DoctorOptions, 'backend' | 'config' | 'fix'>) => examine(cli, flags)));
 }
@@ -42,11 +40,12 @@ async function examine({ output }: Cli, { backend, config, fix }: Pick<DoctorOpt
   const { doctor } = await import('../../machine/doctor.ts');
   const onCommand = (command: string) => output.note(`running: ${command}`);
   const result = await doctor({ ...given({ backend, config, fix }), onCommand });
-  const exitCode = result.ok ? 0 : result.error!.code === 'CREDENTIALS_MISSING' ? 4 : 3;
-  return output.outcome(
-    storedResult('doctor.result/1', 'doctor', result),
+  const { ok: _, error, ...found } = result;
+  return output.result(
+    'doctor.result/1',
+    found,
     [table(output.suggested(result.checks).map(row)), ...conclusion(result)].join('\n'),
-    exitCode,
+    error && { error, exit_code: error.code === 'CREDENTIALS_MISSING' ? 4 : 3 },
   );
 }
 

@@ -58,7 +58,6 @@ export function makeCommand(cli: Cli): Command {
   withEnvironment(env.command('check'))
     .description('play an environment without a model: with right and empty answers, random text, malformed tool calls')
     .option('--n <rows>', 'number of problems to play', positiveInteger, 16)
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((reference: string | undefined, flags: CheckFlags) => runCheck(cli, reference, flags)));
   withEnvironment(env.command('serve'))
@@ -92,10 +91,10 @@ async function runServer({ output }: Cli, reference: string | undefined, flags: 
   return serveUntilStopped(
     () => serveEnvironment(config, given({ host, port, maxSessions })),
     ({ url, isLocal, problems }) => {
-      const common = { ok: true, schema: 'env.serve.result/1', command: 'env serve' };
       const socket_url = `${url.replace('http', 'ws')}/ws`;
       const warning = isLocal ? {} : { warning: OPEN };
-      output.result({ ...common, url, socket_url, problems, ...warning }, `sessions at ${socket_url}; Ctrl-C ends it`);
+      const found = { url, socket_url, problems, ...warning };
+      output.result('env.serve.result/1', found, `sessions at ${socket_url}; Ctrl-C ends it`);
       if (!isLocal) output.warningLine(OPEN);
     },
   );
@@ -104,7 +103,7 @@ async function runServer({ output }: Cli, reference: string | undefined, flags: 
 async function runCheck({ output }: Cli, reference: string | undefined, flags: CheckFlags) {
   const { checkEnvironment } = await import('../../checks/check-environment.ts');
   const result = await checkEnvironment(await configOf(reference, flags), flags.n, showPlaying(output));
-  const names = { schema: 'env.check.result/1', command: 'env check', code: 'ENVIRONMENT_CHECK_FAILED' };
+  const names = { schema: 'env.check.result/1', code: 'ENVIRONMENT_CHECK_FAILED' };
   return checkOutcome(output, names, result, summary);
 }
 

@@ -72,7 +72,6 @@ export function makeCommand(cli: Cli): Command {
       [],
     )
     .option('--detach', 'evaluate in the background and return at once; gradus runs wait RUN --eval waits for the end')
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((subject: string, flags: EvalFlags) => runEvaluation(cli, subject, flags)));
 }
@@ -100,14 +99,14 @@ async function startEvaluation({ output, argv }: Cli, subject: string, { set, k,
   const started = detachEvaluation(subject, { ...given({ k, checkpoint }), require, argv: line });
   const { directory: dir, ...evaluation } = started;
   const next = [call('wait', dir, { eval: String(evaluation.number), timeout: '300' })];
-  output.result(
-    { ok: true, schema: 'eval.detached/1', command: 'eval', dir, evaluation, next },
+  return output.result(
+    'eval.detached/1',
+    { dir, evaluation, next },
     [
       `${dir}: evaluation ${evaluation.number} started in the background, process ${evaluation.pid}; its log is ${evaluation.log}`,
       ...output.suggested(next).map((each) => `next: ${each}`),
     ].join('\n'),
   );
-  return undefined;
 }
 
 function evaluationSummary(result: EvaluateResult): string {

@@ -4,7 +4,6 @@ import { Command, Option } from 'commander';
 import { given } from '../../common/given.ts';
 import { GradusError } from '../../errors.ts';
 import type { ExportOptions } from '../../finished-runs/export.ts';
-import { storedResult } from '../../runs/stored-result.ts';
 import type { Cli } from '../cli.ts';
 import type { SchemaTools } from '../schemas.ts';
 
@@ -39,7 +38,6 @@ export function makeCommand(cli: Cli): Command {
       ).choices(['float32', 'bfloat16', 'float16', 'q8_0']),
     )
     .option('--checkpoint <which>', 'best, latest or a step (default: best)')
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((run: string, flags: ExportFlags) => runExport(cli, run, flags)));
 }
@@ -57,7 +55,8 @@ async function runExport({ output }: Cli, run: string, { out, merge, format, dty
   const what = result.format === 'peft' ? 'the adapter' : 'the model';
   const without = result.left_out.length > 0 ? ` (without ${result.left_out.join(' and ')} of its base)` : '';
   output.result(
-    storedResult('export.result/1', 'export', result),
+    'export.result/1',
+    result,
     `${what} of ${result.run.dir} at step ${result.run.step} is in ${out}: ${result.files.join(', ')}${without}`,
   );
   if (result.warning !== undefined) output.warningLine(result.warning);

@@ -2,7 +2,6 @@
 
 import { Command } from 'commander';
 import type { GpuPathResult, GpuPlace } from '../../planning/result-schema.ts';
-import { storedResult } from '../../runs/stored-result.ts';
 import type { Cli } from '../cli.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import type { SchemaTools } from '../schemas.ts';
@@ -18,23 +17,19 @@ export function makeCommand(cli: Cli): Command {
   return new Command('gpu-train')
     .description('show where a configuration could be trained on a GPU, what is missing, and the cost; spends nothing')
     .argument('<config>', 'a YAML or JSON file')
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((config: string) => explain(cli, config)));
 }
 
 async function explain({ output }: Cli, config: string) {
   const { explainGpuPath } = await import('../../planning/gpu-path.ts');
-  const result = await explainGpuPath(config);
+  const { ok: _, error, ...found } = await explainGpuPath(config);
   const codes: Readonly<Record<string, ExitCode>> = { CREDENTIALS_MISSING: 4, CONFIG_CONFLICT: 2 };
-  return output.outcome(
-    storedResult('gpu-train.result/1', 'gpu-train', result),
-    explanation(output.suggested(result)),
-    result.ok ? 0 : (codes[result.error!.code] ?? 3),
-  );
+  const failure = error && { error, exit_code: codes[error.code] ?? 3 };
+  return output.result('gpu-train.result/1', found, explanation(output.suggested(found)), failure);
 }
 
-function explanation({ model, data, chosen, places, note }: GpuPathResult): string {
+function explanation({ model, data, chosen, places, note }: Omit<GpuPathResult, 'ok'>): string {
   const head = `${model} on ${data}`;
   return [head, ...places.map((place) => section(place, place.id === chosen)), note].join('\n\n');
 }

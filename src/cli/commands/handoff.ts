@@ -7,7 +7,6 @@ import { shellWord } from '../../common/shell-word.ts';
 import { call } from '../../common/words.ts';
 import type { HandoffSystem } from '../../handoff/handoff-targets.ts';
 import type { HandoffResult } from '../../handoff/result-schema.ts';
-import { storedResult } from '../../runs/stored-result.ts';
 import { collect } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { leavingLines } from '../leaving-text.ts';
@@ -40,7 +39,6 @@ export function makeCommand(cli: Cli): Command {
     .option('--set <key=value>', 'override a key of the configuration; the value is YAML (repeatable)', collect, [])
     .option('--overwrite', 'write over an earlier hand-off; checkpoints in it stay')
     .option('--dry-run', 'write nothing; show what would be written, with every file of your code')
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((config: string, flags: HandoffFlags) => runHandoff(cli, config, flags)));
 }
@@ -55,11 +53,7 @@ async function runHandoff({ output }: Cli, file: string, { to, out, set, overwri
     ...commands.map((line) => `cd ${shellWord(out)} && ${line}`),
     ...(trained ? [call('evaluate', file, { settings: trained })] : []),
   ];
-  output.result(
-    storedResult('handoff.result/1', 'handoff', { ...result, next }),
-    summary(result, output.suggested(next)),
-  );
-  return undefined;
+  return output.result('handoff.result/1', { ...result, next }, summary(result, output.suggested(next)));
 }
 
 type Told = Omit<HandoffResult, 'commands' | 'trained'>;

@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { existingNames } from '../../common/nearest.ts';
 import { GradusError } from '../../errors.ts';
 import type { Cli } from '../cli.ts';
-import { exitCodes } from '../exit-codes.ts';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { table } from '../formatting.ts';
 import { toolName } from '../mcp/inputs.ts';
 import type { SchemaTools } from '../schemas.ts';
@@ -21,17 +21,15 @@ export function makeCommand(cli: Cli): Command {
   const command = new Command('help')
     .description('show help on a command, or on exit-codes')
     .argument('[topic...]', 'a command, or exit-codes')
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((topic: readonly string[]) => showHelp(cli, command.parent!, topic)));
   return command;
 }
 
-function showHelp({ output }: Cli, program: Command, topic: readonly string[]): undefined {
+function showHelp({ output }: Cli, program: Command, topic: readonly string[]): ExitCode | undefined {
   if (topic[0] === 'exit-codes') {
     const text = table(exitCodes.map(({ code, meaning }) => [String(code), meaning]));
-    output.result({ ok: true, schema: 'help.result/1', command: 'help', text, exit_codes: exitCodes }, text);
-    return;
+    return output.result('help.result/1', { text, exit_codes: exitCodes }, text);
   }
   let subject = program;
   // Agents call `runs wait` by the name of its tool.
@@ -47,6 +45,7 @@ function showHelp({ output }: Cli, program: Command, topic: readonly string[]): 
     subject = found;
   }
   subject.outputHelp();
+  return undefined;
 }
 
 /** `runs_wait` is `runs wait`, and `config_schema` is `config-schema`. */

@@ -9,6 +9,7 @@ import { gradusVersion } from '../../package/versions.ts';
 import { makeFolder } from '../../runs/make-folder.ts';
 import { systemError } from '../../runs/system-faults.ts';
 import type { Cli } from '../cli.ts';
+import type { ExitCode } from '../exit-codes.ts';
 import { isCheckoutScript } from '../own-name.ts';
 import { packagePath } from '../package-files.ts';
 import type { SchemaTools } from '../schemas.ts';
@@ -81,12 +82,11 @@ export function makeCommand(cli: Cli): Command {
     .description('create a project: a configuration, a reward in TypeScript or Python, its test and a README')
     .argument('[dir]', 'the folder of the project', '.')
     .addOption(choice.choices(names).default('reward'))
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((dir: string, { template }: { template: TemplateName }) => init(cli, dir, template)));
 }
 
-function init({ output }: Cli, dir: string, template: TemplateName): undefined {
+function init({ output }: Cli, dir: string, template: TemplateName): ExitCode {
   const contents = projectFiles(template, basename(resolve(dir)));
   // An existing project may have the shared files already; they are kept.
   const own = Object.keys(contents).filter((file) => !(shared.includes(file) && existsSync(join(dir, file))));
@@ -111,17 +111,9 @@ function init({ output }: Cli, dir: string, template: TemplateName): undefined {
     throw systemError(error, dir);
   }
   const commands = dir === '.' ? next : [`cd ${shellWord(dir)}`, ...next.map(outsideCheckout)];
-  const result = {
-    ok: true,
-    schema: 'init.result/1',
-    command: 'init',
-    dir: resolve(dir),
-    template,
-    files: own,
-    next: commands,
-  };
-  output.result(
-    result,
+  return output.result(
+    'init.result/1',
+    { dir: resolve(dir), template, files: own, next: commands },
     [
       ...own.map((file) => `wrote ${join(dir, file)}`),
       ...output.suggested(commands).map((line) => `next: ${line.replace(/ --json$/, '')}`),

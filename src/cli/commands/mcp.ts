@@ -35,8 +35,8 @@ async function runServer({ output, stdin }: Cli, { folder, list }: McpFlags, all
   const tools = commandTools(await all.program(), await all.schemas(), await all.kinds());
   if (list) {
     const listed = tools.map(({ tool }) => ({ name: tool.name, description: tool.description! }));
-    const result = { ok: true, schema: 'mcp.result/1', command: 'mcp', tools: listed };
-    return output.result(result, table(listed.map(({ name, description }) => [name, description]))) as undefined;
+    const text = table(listed.map(({ name, description }) => [name, description]));
+    return output.result('mcp.result/1', { tools: listed }, text);
   }
   if (output.mode !== 'text') {
     throw new GradusError('USAGE', 'stdout of gradus mcp holds the messages of the protocol', {

@@ -30,7 +30,6 @@ export function makeCommand(cli: Cli): Command {
     .argument('<config>', 'a YAML or JSON file')
     .requiredOption('--gpus <gpus>', '8xH100, or 2x8xH100 for two machines')
     .option('--set <key=value>', 'override a key of the configuration; the value is YAML (repeatable)', collect, [])
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((config: string, flags: PlanFlags) => plan(cli, config, flags)));
 }
@@ -47,8 +46,7 @@ async function plan({ output }: Cli, file: string, { gpus: text, set }: PlanFlag
       path: 'model',
     });
   }
-  const result = { ok: true, schema: 'plan.result/1', command: 'plan', ...scaling };
-  return output.outcome(result, scalingText(scaling), 0);
+  return output.result('plan.result/1', scaling, scalingText(scaling));
 }
 
 function scalingText({ gpus, parameters, completion, layouts, note }: Scaling): string {

@@ -29,7 +29,6 @@ export function makeCommand(cli: Cli): Command {
     .description('sample a few completions and check for anything that would prevent learning')
     .argument('<config>', 'a YAML or JSON file')
     .option('--set <key=value>', 'override a key of the configuration; the value is YAML (repeatable)', collect, [])
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(
       cli.action((config: string, { set }: { readonly set: readonly string[] }) => runPreflight(cli, config, set)),
@@ -49,7 +48,7 @@ async function runPreflight({ output }: Cli, file: string, settings: readonly st
       goals.assertReachable(setup.rewardNames);
       const report = await preflightRun(setup, signal);
       if (!report) throw cancelled(signal, 'the preflight was stopped');
-      const names = { schema: 'preflight.result/1', command: 'preflight', code: 'PREFLIGHT_FAILED' };
+      const names = { schema: 'preflight.result/1', code: 'PREFLIGHT_FAILED' };
       return checkOutcome(output, names, report, summary);
     } finally {
       setup.dispose();

@@ -22,7 +22,6 @@ export function makeCommand(cli: Cli): Command {
   return new Command('presets')
     .description('list presets, settings from papers or for a purpose: values, sources, when to use them')
     .argument('[name]', 'a preset; without one, all are listed')
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((name?: string) => show(cli, name)));
 }
@@ -37,8 +36,7 @@ async function show({ output }: Cli, name: string | undefined) {
   const listed = shown.map((each) => ({ name: each, ...presets[each] }));
   const text =
     name === undefined ? table(listed.map((preset) => [preset.name, preset.when])) : listed.map(describe).join('\n');
-  output.result({ ok: true, schema: 'presets.result/1', command: 'presets', presets: listed }, text);
-  return undefined;
+  return output.result('presets.result/1', { presets: listed }, text);
 }
 
 function describe({ name, source, when, values, parts = {} }: Preset & { readonly name: string }): string {

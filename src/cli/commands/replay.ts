@@ -8,6 +8,7 @@ import type { Replay } from '../../finished-runs/replay-schema.ts';
 import { positiveInteger } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
+import type { Failure } from '../output.ts';
 import { rewardSettings } from '../reward-settings.ts';
 import type { SchemaTools } from '../schemas.ts';
 
@@ -37,7 +38,6 @@ export function makeCommand(cli: Cli): Command {
     .option('--environment [file]', 'by the scores of the environment that its agent plays, or of another FILE:NAME')
     .option('--reward-config <json>', 'settings of a built-in reward, as a JSON object')
     .option('--steps <n>', 'only the last N steps (default: all)', positiveInteger)
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((run: string, flags: ReplayFlags) => runReplay(cli, run, flags)));
 }
@@ -55,19 +55,18 @@ async function runReplay({ output }: Cli, run: string, flags: ReplayFlags) {
     ...(typeof environment === 'string' && { environment }),
     ...given({ steps }),
   });
-  const error = faultOf(result);
-  const envelope = { ok: !error, schema: 'replay.result/1', command: 'replay' };
-  return output.outcome({ ...envelope, ...result, ...(error && { error }) }, summary(result), error ? 2 : 0);
+  return output.result('replay.result/1', result, summary(result), failureOf(result));
 }
 
 /** A reward that fails on every completion is broken. */
-function faultOf({ completions, failures, errors }: Replay) {
+function failureOf({ completions, failures, errors }: Replay): Failure | undefined {
   if (failures < completions || errors.length === 0) return undefined;
-  return {
+  const error = {
     code: 'REWARD_FAILED',
     message: `scoring failed on all ${completions} completions: ${errors[0]!.message}`,
     hint: 'fix what scores, or use something else',
   };
+  return { error, exit_code: 2 };
 }
 
 function summary({

@@ -29,7 +29,6 @@ export function makeCommand(cli: Cli): Command {
       'report.html',
     )
     .option('--metric <name>', 'draw this metric instead of the usual ones (repeatable)', collect, [])
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((runs: string[], flags: ReportFlags) => report(cli, runs, flags)));
 }
@@ -44,11 +43,8 @@ async function report({ output }: Cli, names: readonly string[], { out, metric }
   );
   const verdicts = written.runs.map(({ id, learning, reason }) => `${id}: ${learning}, ${reason}`);
   const what = `${counted(written.charts.length, 'chart')} of ${counted(written.runs.length, 'run')}`;
-  output.result(
-    { ok: true, schema: 'report.result/1', command: 'report', ...written },
-    [...verdicts, `${what} in ${out} (${Math.ceil(written.bytes / 1000)} kB)`].join('\n'),
-  );
-  return undefined;
+  const text = [...verdicts, `${what} in ${out} (${Math.ceil(written.bytes / 1000)} kB)`].join('\n');
+  return output.result('report.result/1', written, text);
 }
 
 /** The schemas of what it prints under --json. */

@@ -6,6 +6,7 @@ import type { RewardTest } from '../../user-code/rewards/reward-test-schema.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
 import { inputLines } from '../input-lines.ts';
+import type { Failure } from '../output.ts';
 import { rewardSettings } from '../reward-settings.ts';
 import type { SchemaTools } from '../schemas.ts';
 
@@ -49,7 +50,6 @@ export function makeCommand(cli: Cli): Command {
   rewards
     .command('list')
     .description('the built-in rewards and their settings')
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', LIST_EXAMPLES)
     .action(cli.action(() => listRewards(cli)));
   rewards
@@ -62,7 +62,6 @@ export function makeCommand(cli: Cli): Command {
       '--opening <text>',
       "the part of completions that prompts already contain, such as '<think>' (default: see docs/rewards.md)",
     )
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', TEST_EXAMPLES)
     .action(cli.action((flags: TestFlags) => runTest(cli, flags)));
   rewards
@@ -84,8 +83,7 @@ async function listRewards({ output }: Cli) {
     config: z.toJSONSchema(config, { io: 'input' }),
   }));
   const rows = rewards.map(({ name, description, config }) => [name, description, keysOf(config)]);
-  output.result({ ok: true, schema: 'rewards.list.result/1', command: 'rewards list', rewards }, table(rows));
-  return undefined;
+  return output.result('rewards.list.result/1', { rewards }, table(rows));
 }
 
 function keysOf({ properties = {} }: z.core.JSONSchema.BaseSchema): string {
@@ -105,29 +103,28 @@ async function runServer({ output, stdin }: Cli, file: string) {
 async function runTest({ output }: Cli, { reward, rewardConfig = '{}', input, opening }: TestFlags) {
   const { testReward } = await import('../../user-code/rewards/test-reward.ts');
   const result = await testReward({ reward, input, opening, rewardConfig: rewardSettings(rewardConfig) });
-  const error = faultOf(result);
-  const envelope = { ok: !error, schema: 'rewards.test.result/1', command: 'rewards test' };
-  const exitCode = error ? (error.code === 'REWARD_DISAGREES' ? 5 : 2) : 0;
-  return output.outcome({ ...envelope, ...result, ...(error && { error }) }, testSummary(result), exitCode);
+  return output.result('rewards.test.result/1', result, testSummary(result), failureOf(result));
 }
 
 /** A reward that fails on every case is broken, whatever was expected. */
-function faultOf({ scores, errors, agreement, advice }: RewardTest) {
+function failureOf({ scores, errors, agreement, advice }: RewardTest): Failure | undefined {
   const [first] = errors;
   if (first && errors.length === scores.length) {
-    return {
+    const error = {
       code: 'REWARD_FAILED',
       message: `the reward failed on all ${scores.length} cases: ${first.message}`,
       hint: 'fix the reward, or add the columns that it reads to the cases, such as prompt',
     };
+    return { error, exit_code: 2 };
   }
   if (!agreement || agreement.disagreements.length === 0) return undefined;
   const [{ index, expected, score }] = agreement.disagreements as [(typeof agreement.disagreements)[number]];
-  return {
+  const error = {
     code: 'REWARD_DISAGREES',
     message: `${agreement.disagreements.length} of ${agreement.expected} scores are not as expected`,
     hint: `case ${index + 1} scored ${score} where ${expected} was expected${advice === undefined ? '' : `; ${advice}`}`,
   };
+  return { error, exit_code: 5 };
 }
 
 function testSummary({ scores, errors, as_messages, agreement }: RewardTest): string {

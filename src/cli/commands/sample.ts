@@ -3,7 +3,6 @@
 import { Command } from 'commander';
 import { given } from '../../common/given.ts';
 import type { SampleOptions } from '../../evaluation/sample.ts';
-import { storedResult } from '../../runs/stored-result.ts';
 import {
   collect,
   completionCount,
@@ -62,7 +61,6 @@ export function makeCommand(cli: Cli): Command {
     )
     .option('--max-tokens <count>', 'maximum length of a completion (default: the configuration’s)', positiveInteger)
     .option('--checkpoint <which>', 'best, latest or a step (default: best)')
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((subject: string, flags: SampleFlags) => runSampling(cli, subject, flags)));
 }
@@ -72,8 +70,7 @@ async function runSampling({ output }: Cli, subject: string, flags: SampleFlags)
   const { n, seed, prompt, system, temperature, topP, topK, minP, stop, maxTokens, checkpoint } = flags;
   const options = given({ n, seed, prompt, system, temperature, topP, topK, minP, stop, maxTokens, checkpoint });
   const result = await withStopSignals((signal) => sample(subject, { ...options, signal }));
-  output.result(storedResult('sample.result/1', 'sample', result), sampleLines(result.samples).join('\n'));
-  return undefined;
+  return output.result('sample.result/1', result, sampleLines(result.samples).join('\n'));
 }
 
 /** The schemas of what it prints under --json. */

@@ -19,29 +19,22 @@ export function makeCommand(cli: Cli, all: AllCommands): Command {
   return new Command('schema')
     .description('print the JSON Schema of a command’s output with --json')
     .argument('[name]', 'the value of `schema` in an output, or the name of a command')
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((name?: string) => showSchema(cli, all, name)));
 }
 
-async function showSchema(
-  { output }: Cli,
-  { schemas: load }: AllCommands,
-  given: string | undefined,
-): Promise<undefined> {
+async function showSchema({ output }: Cli, { schemas: load }: AllCommands, given: string | undefined) {
   const { jsonSchemaOf } = await import('../schemas.ts');
   const schemas = await load();
   const names = Object.keys(schemas);
-  const common = { ok: true, schema: 'schema.result/1', command: 'schema' };
-  if (given === undefined) return output.result({ ...common, schemas: names }, names.join('\n')) as undefined;
+  if (given === undefined) return output.result('schema.result/1', { schemas: names }, names.join('\n'));
   const meant = [given, `${given.replaceAll(' ', '.')}.result`];
   const name = names.find((known) => known === given || meant.includes(known.replace(/\/\d+$/, '')));
   if (name === undefined) {
     throw new GradusError('USAGE', `there is no schema ${given}`, { hint: existingNames(given, names) });
   }
   const json_schema = jsonSchemaOf(name, schemas[name]!);
-  output.result({ ...common, name, json_schema }, JSON.stringify(json_schema, null, 2));
-  return undefined;
+  return output.result('schema.result/1', { name, json_schema }, JSON.stringify(json_schema, null, 2));
 }
 
 /** The schemas of what it prints under --json. */

@@ -106,8 +106,8 @@ function told(
   text: string,
 ) {
   const warning = isLocal || apiKey !== undefined ? {} : { warning: OPEN };
-  const result = { ok: true, schema: 'serve.result/1', command: 'serve', url, base_url, model, ...warning };
-  output.result({ ...result, ...given({ run, weights }) }, `${text}; Ctrl-C ends it`);
+  const found = { url, base_url, model, ...warning, ...given({ run, weights }) };
+  output.result('serve.result/1', found, `${text}; Ctrl-C ends it`);
   if (warning.warning !== undefined) output.warningLine(warning.warning);
 }
 

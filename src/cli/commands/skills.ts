@@ -8,6 +8,7 @@ import { makeFolder } from '../../runs/make-folder.ts';
 import { replaceFile } from '../../runs/replace-file.ts';
 import { systemError } from '../../runs/system-faults.ts';
 import type { Cli } from '../cli.ts';
+import type { ExitCode } from '../exit-codes.ts';
 import { readPackageFile } from '../package-files.ts';
 import type { SchemaTools } from '../schemas.ts';
 
@@ -35,13 +36,12 @@ export function makeCommand(cli: Cli): Command {
     .option('--codex', `to ${folders.codex}, for Codex and others`)
     .option('--dir <dir>', 'to any other folder of skills')
     .option('--overwrite', 'replace a different version that is already there')
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((flags: SkillsFlags) => install(cli, flags)));
   return skills;
 }
 
-function install({ output }: Cli, { dir, codex, overwrite }: SkillsFlags): undefined {
+function install({ output }: Cli, { dir, codex, overwrite }: SkillsFlags): ExitCode {
   const path = join(dir ?? (codex ? folders.codex : folders.claude), 'gradus', 'SKILL.md');
   const text = readPackageFile('skills', 'gradus', 'SKILL.md');
   const before = existsSync(path) ? readFileSync(path, 'utf8') : undefined;
@@ -57,8 +57,7 @@ function install({ output }: Cli, { dir, codex, overwrite }: SkillsFlags): undef
   } catch (error) {
     throw systemError(error, path);
   }
-  const result = { ok: true, schema: 'skills.install.result/1', command: 'skills install', path };
-  output.result(result, `wrote ${path}`);
+  return output.result('skills.install.result/1', { path }, `wrote ${path}`);
 }
 
 /** The schemas of what it prints under --json. */

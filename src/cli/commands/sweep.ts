@@ -85,7 +85,6 @@ export function makeCommand(cli: Cli): Command {
     .option('--no-preflight', 'skip the check of each run for anything that would prevent learning')
     .option('--dry-run', 'check the trials and show them with their steps; train nothing')
     .option('--detach', 'check the trials and sweep in the background; gradus runs wait DIR waits for the end')
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((config: string, flags: SweepFlags) => run(cli, config, flags)));
 }
@@ -101,13 +100,12 @@ async function run(cli: Cli, file: string, flags: SweepFlags) {
   };
   if (flags.dryRun) return showPlan(cli, file, options);
   if (flags.detach) return startSweep(cli, file, options);
-  const { storedSweep, sweep } = await import('../../sweep/sweep.ts');
+  const { sweep } = await import('../../sweep/sweep.ts');
   const result = await withStopSignals((signal) =>
     sweep(file, { ...options, signal, onEvent: (event) => output.note(eventLine(event)) }),
   );
   const next = nextAfterSweep(result);
-  output.result({ ...storedSweep(result), next }, summary(result, output.suggested(next)));
-  return undefined;
+  return output.result('sweep.result/1', { ...result, next }, summary(result, output.suggested(next)));
 }
 
 /** Useful commands after a sweep. */
@@ -144,11 +142,7 @@ async function showPlan({ output, argv }: Cli, file: string, options: SweepOptio
     `${steps.made} steps, ${percent(steps.made / steps.grid)} of all trials to the end; the best by ${plan.metric}`,
     `would run: ${output.suggested(would_run)}`,
   ];
-  output.result(
-    { ok: true, schema: 'sweep.plan/1', command: 'sweep', dir: reference, ...plan, runs, steps, would_run },
-    lines.join('\n'),
-  );
-  return undefined;
+  return output.result('sweep.plan/1', { dir: reference, ...plan, runs, steps, would_run }, lines.join('\n'));
 }
 
 async function startSweep({ output, argv }: Cli, file: string, options: SweepOptions) {
@@ -161,14 +155,14 @@ async function startSweep({ output, argv }: Cli, file: string, options: SweepOpt
     ),
   );
   const next = [call('wait', reference, { timeout: '300' })];
-  output.result(
-    { ok: true, schema: 'sweep.detached/1', command: 'sweep', sweep: { dir: directory, pid }, log, next },
+  return output.result(
+    'sweep.detached/1',
+    { sweep: { dir: directory, pid }, log, next },
     [
       `${reference}: started in the background, process ${pid}; its log is ${log}`,
       ...output.suggested(next).map((line) => `next: ${line}`),
     ].join('\n'),
   );
-  return undefined;
 }
 
 /** The changes to the configuration that the command line makes. Those of the section come last. */

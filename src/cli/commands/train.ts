@@ -7,7 +7,6 @@ import { given } from '../../common/given.ts';
 import { shellWord } from '../../common/shell-word.ts';
 import { call, option } from '../../common/words.ts';
 import { GradusError } from '../../errors.ts';
-import { storedResult } from '../../runs/stored-result.ts';
 import type { TrainResult } from '../../training/result-schema.ts';
 import type { SayNext } from '../../training/train-result.ts';
 import { collect } from '../arguments.ts';
@@ -175,10 +174,8 @@ async function showPlan({ output, argv }: Cli, file: string, flags: TrainFlags, 
   const line = refusal ? typed.toSpliced(end < 0 ? typed.length : end, 0, '--yes') : typed;
   const would_run = ['gradus', ...line].map(shellWord).join(' ');
   const told = { ...plan, origins: Object.fromEntries(origins), would_run, note };
-  const result = { schema: 'train.plan/1', command: 'train', ...told };
-  const text = planText(output.suggested(told));
-  if (!refusal) return output.outcome({ ok: true, ...result }, text, 0);
-  return output.outcome({ ok: false, ...result, error: describeError(refusal) }, text, exitCodeOf(refusal));
+  const failure = refusal && { error: describeError(refusal), exit_code: exitCodeOf(refusal) };
+  return output.result('train.plan/1', told, planText(output.suggested(told)), failure);
 }
 
 async function startTraining({ output, argv }: Cli, config: string, flags: TrainFlags) {
@@ -194,11 +191,11 @@ async function startTraining({ output, argv }: Cli, config: string, flags: Train
   const next = [call('wait', reference, { timeout: '300' }), call('follow', reference), call('stop', reference)];
   const checked = run.status === 'starting' ? ', still checking whether it can begin' : '';
   const text = [`${run.dir}: started in the background, process ${run.pid}${checked}; its log is ${log}`];
-  output.result(
-    storedResult('train.detached/1', 'train', { run, log, next }),
+  return output.result(
+    'train.detached/1',
+    { run, log, next },
     [...text, ...output.suggested(next).map((command) => `next: ${command}`)].join('\n'),
   );
-  return 0 as const;
 }
 
 /** Useful commands after a run. */

@@ -14,7 +14,6 @@ export const reading = ['version'];
 export function makeCommand(cli: Cli): Command {
   return new Command('version')
     .description('print the versions of gradus, Node and ONNX Runtime')
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(
       cli.action(async () => {
@@ -22,11 +21,7 @@ export function makeCommand(cli: Cli): Command {
         const { loadOnnxRuntime } = await import('../../runtime/onnxruntime.ts');
         const installed: Record<string, string> = { ...ownVersions(), onnxruntime: loadOnnxRuntime().version };
         const text = Object.entries(installed).map(([name, version]) => `${name} ${version}`);
-        cli.output.result(
-          { ok: true, schema: 'version.result/1', command: 'version', versions: installed },
-          text.join('\n'),
-        );
-        return undefined;
+        return cli.output.result('version.result/1', { versions: installed }, text.join('\n'));
       }),
     );
 }

@@ -29,7 +29,6 @@ export function makeCommand(cli: Cli): Command {
     .option('--root <dir>', 'the directory that contains the runs (default: runs)')
     .option('--filter <condition>', 'filters runs, as in gradus runs list (repeatable)', collect, [])
     .option('--least', 'the smallest value is the best')
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((metric: string, flags: BestFlags) => best(cli, metric, flags)));
 }
@@ -47,14 +46,14 @@ async function best({ output }: Cli, metric: string, { root, filter, least }: Be
     String(step),
     checkpoint ?? 'not kept',
   ]);
-  output.result(
-    { ok: true, schema: 'runs.best.result/1', command: 'runs best', metric, best: first, ranking, next },
+  return output.result(
+    'runs.best.result/1',
+    { metric, best: first, ranking, next },
     [
       table([['rank', 'run', metric, 'step', 'checkpoint'], ...rows]),
       ...output.suggested(next).map((line) => `next: ${line}`),
     ].join('\n'),
   );
-  return undefined;
 }
 
 /** The schemas of what it prints under --json. */

@@ -21,7 +21,6 @@ export function makeCommand(cli: Cli): Command {
   return new Command('compare')
     .description('compare metrics, configurations and held-out accuracy of runs with those of the first')
     .argument('<runs...>', 'at least two: run directories, names of runs, or latest')
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((runs: string[]) => compare(cli, runs)));
 }
@@ -36,11 +35,8 @@ async function compare({ output }: Cli, names: readonly string[]) {
   const directories = names.map((name) => findRun(name));
   const { rejudging, ...comparison } = compareRuns(directories.map(inspectRun));
   const next = rejudging && [call('evaluate', directories[0]), ...rejudging.flatMap(commandsOf)];
-  output.result(
-    { ok: true, schema: 'runs.compare.result/2', command: 'runs compare', ...comparison, ...(next && { next }) },
-    text(comparison, output.suggested(next)),
-  );
-  return undefined;
+  const found = { ...comparison, ...(next && { next }) };
+  return output.result('runs.compare.result/2', found, text(comparison, output.suggested(next)));
 }
 
 function commandsOf({ config, settings, export: exported }: Rejudging): string[] {

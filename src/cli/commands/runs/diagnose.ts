@@ -6,7 +6,7 @@ import type { InspectedRun } from '../../../finished-runs/inspect-run.ts';
 import type { PreflightWarning } from '../../../training/result-schema.ts';
 import type { Cli } from '../../cli.ts';
 import { alertLine } from '../../formatting.ts';
-import type { SchemaTools } from '../../schemas.ts';
+import type { DescribedError, SchemaTools } from '../../schemas.ts';
 import { runArgument } from './run-argument.ts';
 
 const EXAMPLES = `Examples:
@@ -20,7 +20,6 @@ export function makeCommand(cli: Cli): Command {
   return new Command('diagnose')
     .description('report problems of a run and what to change; see gradus agent-docs diagnosing')
     .argument(...runArgument)
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((run: string) => diagnose(cli, run)));
 }
@@ -34,24 +33,23 @@ async function diagnose({ output }: Cli, name: string) {
   // A fault from before the first step is the likeliest reason why nothing was learnt, or why learning is only apparent.
   const known = preflightWarnings(directory);
   const warnings = verdict.learning === 'improved' ? doubtsAmong(known) : known;
-  const errors = alerts.filter(({ level, resolved_step }) => level === 'error' && resolved_step === undefined);
-  return output.outcome(
+  const worst = alerts.find(({ level, resolved_step }) => level === 'error' && resolved_step === undefined);
+  return output.result(
+    'runs.diagnose.result/1',
     {
-      ok: errors.length === 0,
-      schema: 'runs.diagnose.result/1',
-      command: 'runs diagnose',
       run: { ...record, dir: directory },
       steps: metrics.length,
       ...(warnings.length > 0 && { warnings }),
       alerts,
       verdict,
-      ...(errors[0] && {
-        error: { code: 'RUN_UNHEALTHY', message: `${errors[0].rule}: ${errors[0].text}`, hint: errors[0].suggestion },
-      }),
     },
     diagnosis(output.suggested(run), output.suggested(warnings)),
-    errors.length === 0 ? 0 : 2,
+    worst && { error: unhealthy(worst), exit_code: 2 },
   );
+}
+
+function unhealthy({ rule, text, suggestion }: InspectedRun['alerts'][number]): DescribedError {
+  return { code: 'RUN_UNHEALTHY', message: `${rule}: ${text}`, hint: suggestion };
 }
 
 function diagnosis({ metrics, alerts, verdict }: InspectedRun, warnings: readonly PreflightWarning[]): string {

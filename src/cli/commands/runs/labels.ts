@@ -25,7 +25,6 @@ function tagCommand(cli: Cli): Command {
     .argument(...runArgument)
     .argument('[tags...]', 'words')
     .option('--remove <tag>', 'a tag to remove (repeatable)', collect, [])
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', TAG_EXAMPLES)
     .action(cli.action((run: string, tags: string[], { remove }: { remove: string[] }) => tag(cli, run, tags, remove)));
 }
@@ -35,7 +34,6 @@ function noteCommand(cli: Cli): Command {
     .description('write a note about a run, which replaces an earlier one; an empty text removes it')
     .argument(...runArgument)
     .argument('<text>', 'the note')
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', NOTE_EXAMPLES)
     .action(cli.action((run: string, text: string) => note(cli, run, text)));
 }
@@ -47,26 +45,22 @@ async function tag(cli: Cli, name: string, tags: readonly string[], remove: read
   const { findRun } = await import('../../../runs/read-run.ts');
   const { tagRun } = await import('../../../runs/labels.ts');
   const dir = findRun(name);
-  return told(cli, 'tag', dir, tagRun(dir, tags, remove));
+  return told(cli, 'runs.tag.result/1', dir, tagRun(dir, tags, remove));
 }
 
 async function note(cli: Cli, name: string, text: string) {
   const { findRun } = await import('../../../runs/read-run.ts');
   const { noteRun } = await import('../../../runs/labels.ts');
   const dir = findRun(name);
-  return told(cli, 'note', dir, noteRun(dir, text));
+  return told(cli, 'runs.note.result/1', dir, noteRun(dir, text));
 }
 
-function told({ output }: Cli, verb: 'tag' | 'note', dir: string, labels: Labels) {
+function told({ output }: Cli, schema: string, dir: string, labels: Labels) {
   const text = [
     `tags: ${labels.tags.join(' ') || 'none'}`,
     ...(labels.note === undefined ? [] : [`note: ${labels.note}`]),
   ];
-  output.result(
-    { ok: true, schema: `runs.${verb}.result/1`, command: `runs ${verb}`, dir, ...labels },
-    `${dir}: ${text.join('; ')}`,
-  );
-  return undefined;
+  return output.result(schema, { dir, ...labels }, `${dir}: ${text.join('; ')}`);
 }
 
 export const tagging: CommandModule = {

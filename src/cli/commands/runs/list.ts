@@ -37,7 +37,6 @@ export function makeCommand(cli: Cli): Command {
     )
     .option('--sort <field>', 'name, status, started, step, best, last, reward, time or tokens; the largest first')
     .option('--metric <metric>', 'whose best and last value are listed (default: save.best of each run)')
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((flags: ListFlags) => listAll(cli, flags)));
 }
@@ -48,9 +47,7 @@ async function listAll({ output }: Cli, { root, filter, sort, metric }: ListFlag
   for (const { dir, message } of damaged) output.note(`left out: ${message.includes(dir) ? '' : `${dir}: `}${message}`);
   const which = filter.length > 0 ? ' of this kind' : '';
   const text = runs.length > 0 ? table([header, ...runs.map(row)]) : `no runs${which} under ${root ?? 'runs'}/`;
-  const result = { ok: true, schema: 'runs.list.result/1', command: 'runs list', runs };
-  output.result({ ...result, ...(damaged.length > 0 && { damaged }) }, text);
-  return undefined;
+  return output.result('runs.list.result/1', { runs, ...(damaged.length > 0 && { damaged }) }, text);
 }
 
 const header = [

@@ -17,7 +17,6 @@ export function makeCommand(cli: Cli): Command {
     .description('remove runs for good: their directories with all checkpoints; or sweeps, with all of their runs')
     .argument('<runs...>', 'run directories, names of runs, latest, or folders of sweeps')
     .option('--yes', 'agree; without it nothing is removed')
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((runs: string[], { yes }: { yes?: boolean }) => remove(cli, runs, yes ?? false)));
 }
@@ -29,14 +28,9 @@ async function remove({ output }: Cli, names: readonly string[], yes: boolean) {
   const directories = names.map((name) => (isSweep(name) ? name : findRun(name)));
   const removed = removeRuns([...new Set(directories)], { yes });
   const bytes = removed.reduce((sum, run) => sum + run.bytes, 0);
-  output.result(
-    { ok: true, schema: 'runs.rm.result/1', command: 'runs rm', removed },
-    `removed ${counted(
-      removed.reduce((sum, { runs = 1 }) => sum + runs, 0),
-      'run',
-    )}, ${size(bytes)}: ${removed.map(({ dir }) => dir).join(', ')}`,
-  );
-  return undefined;
+  const runs = removed.reduce((sum, { runs = 1 }) => sum + runs, 0);
+  const text = `removed ${counted(runs, 'run')}, ${size(bytes)}: ${removed.map(({ dir }) => dir).join(', ')}`;
+  return output.result('runs.rm.result/1', { removed }, text);
 }
 
 /** The schemas of what it prints under --json. */

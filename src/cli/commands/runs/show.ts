@@ -30,7 +30,6 @@ export function makeCommand(cli: Cli): Command {
       '--eval [evaluation]',
       'print the problems and completions of an evaluation: a step, or a name that show lists (default: the last of training)',
     )
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((run: string, flags: ShowFlags) => show(cli, run, flags)));
 }
@@ -67,11 +66,9 @@ async function show({ output }: Cli, name: string, { card: withCard = false, eva
     ...alerts.map(alertLine),
     ...Object.entries(record.trackers ?? {}).map(trackerLine),
   ];
-  output.result(
+  return output.result(
+    'runs.show.result/2',
     {
-      ok: true,
-      schema: 'runs.show.result/2',
-      command: 'runs show',
       run: { ...record, dir: directory },
       metrics: last,
       ...(time && { time }),
@@ -87,7 +84,6 @@ async function show({ output }: Cli, name: string, { card: withCard = false, eva
     },
     card ?? (problems ? keptEvaluationLines(problems) : lines).join('\n'),
   );
-  return undefined;
 }
 
 /** The results of `gradus eval`. */

@@ -33,7 +33,6 @@ export function makeCommand(cli: Cli): Command {
     .requiredOption('--around <step>', 'the step', positiveInteger)
     .option('--window <steps>', 'number of steps before and after it', nonNegativeNumber, 5)
     .option('--groups <count>', 'number of groups whose completions are shown', nonNegativeNumber, 2)
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((run: string, flags: SnapshotFlags) => snapshot(cli, run, flags)));
 }
@@ -55,11 +54,9 @@ async function snapshot({ output }: Cli, name: string, { around, window, groups:
   const evals = within(reader.readEvaluations(directory));
   const [alerts, samples] = [within(reader.readAlerts(directory)), within(reader.readSamples(directory))];
   const groups = reader.eachRollout(directory, around).take(groupCount).map(readableGroup).toArray();
-  output.result(
+  return output.result(
+    'runs.snapshot.result/2',
     {
-      ok: true,
-      schema: 'runs.snapshot.result/2',
-      command: 'runs snapshot',
       run: { ...reader.readRun(directory), dir: directory },
       around,
       window,
@@ -84,7 +81,6 @@ async function snapshot({ output }: Cli, name: string, { around, window, groups:
       ]),
     ].join('\n'),
   );
-  return undefined;
 }
 
 /** A group without its tokens. */

@@ -5,6 +5,7 @@ import { call } from '../../../common/words.ts';
 import { nonNegativeNumber } from '../../arguments.ts';
 import type { Cli } from '../../cli.ts';
 import type { SchemaTools } from '../../schemas.ts';
+import { stillRunning } from '../../still-running.ts';
 import { runArgument } from './run-argument.ts';
 
 const EXAMPLES = `Examples:
@@ -20,7 +21,6 @@ export function makeCommand(cli: Cli): Command {
     )
     .argument(...runArgument)
     .option('--timeout <seconds>', 'maximum time to wait for the checkpoint', nonNegativeNumber, 60)
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((run: string, { timeout }: { timeout: number }) => stop(cli, run, timeout)));
 }
@@ -37,25 +37,12 @@ async function stop(cli: Cli, name: string, timeout: number) {
   const checkpoint = readCheckpointPointer(directory, 'latest');
   const where = `${record.status} at step ${record.step} of ${record.max_steps}`;
   const saved = checkpoint === undefined ? 'no checkpoint' : `checkpoint of step ${checkpoint}`;
-  const isStill = isActive(record);
-  return output.outcome(
-    {
-      ok: !isStill,
-      schema: 'runs.stop.result/1',
-      command: 'runs stop',
-      run: { ...record, dir: directory },
-      asked,
-      ...(checkpoint !== undefined && { checkpoint }),
-      ...(isStill && {
-        error: {
-          code: 'STILL_RUNNING',
-          message: `still running after ${timeout} s, at step ${record.step}`,
-          hint: `it ends after its current step; wait for it: ${call('wait', directory)}`,
-        },
-      }),
-    },
+  const hint = `it ends after its current step; wait for it: ${call('wait', directory)}`;
+  return output.result(
+    'runs.stop.result/1',
+    { run: { ...record, dir: directory }, asked, ...(checkpoint !== undefined && { checkpoint }) },
     `${directory}: ${asked ? where : `was not running: ${where}`}, ${saved}`,
-    isStill ? 6 : 0,
+    isActive(record) ? stillRunning(`still running after ${timeout} s, at step ${record.step}`, hint) : undefined,
   );
 }
 

@@ -1,15 +1,15 @@
 // gradus runs tail: prints the latest steps of a run, and new ones as they are written.
 
 import { Command } from 'commander';
+import { given } from '../../../common/given.ts';
 import { toldEvaluations } from '../../../runs/run-remarks.ts';
 import type { TimedEvent } from '../../../training/event-schemas.ts';
 import { nonNegativeNumber } from '../../arguments.ts';
 import type { Cli } from '../../cli.ts';
-import { ofSignal, type StopSignal } from '../../exit-codes.ts';
 import { alertLine } from '../../formatting.ts';
 import { evaluationLine } from '../../progress.ts';
 import type { SchemaTools } from '../../schemas.ts';
-import { withStopSignals } from '../../signals.ts';
+import { stillRunning, waitFor } from '../../still-running.ts';
 import { timeLeft } from '../../time-left.ts';
 import { runArgument } from './run-argument.ts';
 
@@ -70,40 +70,26 @@ async function tail({ output }: Cli, name: string, { follow = false, timeout, si
       if (output.mode === 'text' && line !== undefined) output.stdout.write(`${line}\n`);
     }
   };
-  const { record, stoppedBy } = await withStopSignals(async (signal) => ({
-    record: await waitForRun(directory, {
-      signal,
-      onLook: showNewEvents,
-      ...(follow ? timeout !== undefined && { timeout } : { timeout: 0 }),
-    }),
-    stoppedBy: signal.reason as StopSignal | undefined,
-  }));
+  const { found: record, stoppedBy } = await waitFor((signal) =>
+    waitForRun(directory, given({ signal, onLook: showNewEvents, timeout: follow ? timeout : 0 })),
+  );
   showNewEvents();
 
   const { metrics, evals, alerts } = readAfter(directory, from);
   const time = readPace(directory, record);
-  const isStillRunning = follow && isActive(record);
-  return output.outcome(
+  const isStill = follow && isActive(record);
+  return output.result(
+    'runs.tail.result/2',
     {
-      ok: !isStillRunning,
-      schema: 'runs.tail.result/2',
-      command: 'runs tail',
       run: { ...record, dir: directory },
       ...(time && { time }),
       metrics,
       evals: toldEvaluations(evals),
       alerts,
       next_since: metrics.at(-1)?.step ?? from,
-      ...(isStillRunning && {
-        error: {
-          code: 'STILL_RUNNING',
-          message: `still ${record.status} at step ${record.step}`,
-          hint: 'follow again',
-        },
-      }),
     },
     `${directory}: ${record.status} at step ${record.step} of ${record.max_steps}${timeLeft(time)}`,
-    isStillRunning ? (stoppedBy ? ofSignal[stoppedBy] : 6) : 0,
+    isStill ? stillRunning(`still ${record.status} at step ${record.step}`, 'follow again', stoppedBy) : undefined,
   );
 }
 

@@ -1,16 +1,17 @@
 // gradus runs wait: waits until a run is over, or for a limited time.
 
 import { Command } from 'commander';
+import { given } from '../../../common/given.ts';
 import { call, resuming } from '../../../common/words.ts';
-import type { Pace, RunRecord } from '../../../runs/records.ts';
+import type { RunRecord } from '../../../runs/records.ts';
 import { toldEvaluations } from '../../../runs/run-remarks.ts';
 import type { TrainResult } from '../../../training/result-schema.ts';
 import { nonNegativeNumber, positiveInteger } from '../../arguments.ts';
 import type { Cli } from '../../cli.ts';
-import { exitCodeOfRun, ofKind, ofSignal, type StopSignal } from '../../exit-codes.ts';
+import { exitCodeOfRun, ofKind } from '../../exit-codes.ts';
 import { duration } from '../../formatting.ts';
 import type { DescribedError, SchemaTools } from '../../schemas.ts';
-import { withStopSignals } from '../../signals.ts';
+import { stillRunning, waitFor } from '../../still-running.ts';
 import { timeLeft } from '../../time-left.ts';
 import { runArgument } from './run-argument.ts';
 
@@ -41,7 +42,6 @@ export function makeCommand(cli: Cli): Command {
       'wait for an evaluation that gradus eval RUN --detach started (default: the last)',
       positiveInteger,
     )
-    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((run: string, flags: WaitFlags) => wait(cli, run, flags)));
 }
@@ -58,40 +58,30 @@ async function wait(cli: Cli, name: string, { timeout, eval: evaluation }: WaitF
   const { readPace } = await import('../../../runs/pace.ts');
   const { waitForRun } = await import('../../../runs/wait-run.ts');
   const directory = findRun(name);
-  const started = performance.now();
-  const { record, stoppedBy } = await withStopSignals(async (signal) => ({
-    record: await waitForRun(directory, { signal, ...(timeout !== undefined && { timeout }) }),
-    stoppedBy: signal.reason as StopSignal | undefined,
-  }));
-  const waited = (performance.now() - started) / 1000;
+  const look = (signal: AbortSignal) => waitForRun(directory, given({ signal, timeout }));
+  const { found: record, seconds, stoppedBy } = await waitFor(look);
+  const { status, step, max_steps } = record;
   const time = readPace(directory, record);
-  const found = record.status === 'completed' ? readResult<TrainResult>(directory) : undefined;
+  const written = status === 'completed' ? readResult<TrainResult>(directory) : undefined;
   // An earlier version may have written it.
-  const result = found && { ...found, schema: 'train.result/2', evals: toldEvaluations(found.evals) };
-  const error = isActive(record)
-    ? stillRunning(record, directory, waited, time)
-    : (failureOf(record, directory, isConfigured(directory)) ?? result?.error);
-  const whileActive = stoppedBy ? ofSignal[stoppedBy] : 6;
-  const whenOver =
-    record.status === 'completed' ? exitCodeOfRun({ ...(error && { error }) }) : ofKind[record.error?.kind ?? 'failed'];
-  return output.outcome(
-    {
-      ok: error === undefined,
-      schema: 'runs.wait.result/1',
-      command: 'runs wait',
-      run: { ...record, dir: directory },
-      waited,
-      ...(time && { time }),
-      ...(result && { result }),
-      ...(error && { error }),
-    },
-    `${directory}: ${record.status} at step ${record.step} of ${record.max_steps}`,
-    isActive(record) ? whileActive : whenOver,
+  const result = written && { ...written, schema: 'train.result/2', evals: toldEvaluations(written.evals) };
+  const where = `at step ${step} of ${max_steps}`;
+  const still = `still ${status} after ${duration(seconds)}, ${where}${timeLeft(time)}`;
+  const error = errorOf(record, directory, isConfigured(directory)) ?? result?.error;
+  const ended = error && {
+    error,
+    exit_code: status === 'completed' ? exitCodeOfRun({ error }) : ofKind[record.error?.kind ?? 'failed'],
+  };
+  return output.result(
+    'runs.wait.result/1',
+    { run: { ...record, dir: directory }, waited: seconds, ...given({ time, result }) },
+    `${directory}: ${status} ${where}`,
+    isActive(record) ? stillRunning(still, `wait again, or ${call('follow', directory)}`, stoppedBy) : ended,
   );
 }
 
 /** Why a run that is over did not complete; `undefined` if it did. */
-function failureOf(record: RunRecord, directory: string, hasConfig: boolean): DescribedError | undefined {
+function errorOf(record: RunRecord, directory: string, hasConfig: boolean): DescribedError | undefined {
   const { status, error, step, max_steps, stop_reason } = record;
   const where = `at step ${step} of ${max_steps}`;
   // A run that ended before it wrote its configuration cannot be resumed.
@@ -103,20 +93,6 @@ function failureOf(record: RunRecord, directory: string, hasConfig: boolean): De
     interrupted: { code: 'RUN_INTERRUPTED', message: `its process ended without a message ${where}`, hint },
   };
   return failures[status];
-}
-
-/** @param waited seconds */
-function stillRunning(
-  { status, step, max_steps }: RunRecord,
-  directory: string,
-  waited: number,
-  time: Pace | undefined,
-): DescribedError {
-  return {
-    code: 'STILL_RUNNING',
-    message: `still ${status} after ${duration(waited)}, at step ${step} of ${max_steps}${timeLeft(time)}`,
-    hint: `wait again, or ${call('follow', directory)}`,
-  };
 }
 
 /** The schemas of what it prints under --json. */
