@@ -1,8 +1,8 @@
 // Makes a config.json, which GGUF files do not have, from a model's metadata.
 import { FormatError } from './format-error.ts';
 import { type GgufArchitecture, ggufArchitecture } from './gguf-architectures.ts';
-import { type Gemma4Fields, gemma4Fields } from './gguf-gemma4.ts';
-import { type RopeFactors, type RopeScaling, ropeScaling } from './gguf-rope.ts';
+import { gemma4Fields } from './gguf-gemma4.ts';
+import { type RopeFactors, ropeScaling } from './gguf-rope.ts';
 import { shortestFloat } from './shortest-float.ts';
 import type { TensorFile } from './tensor-file.ts';
 
@@ -38,111 +38,25 @@ export function architectureOfType(modelType: string): GgufArchitecture | undefi
   return sharedArchitectures[modelType] ?? known.find((name) => huggingFaceTypes[name].model_type === modelType);
 }
 
-type HuggingFaceType = (typeof huggingFaceTypes)[GgufArchitecture] | typeof olmo3 | typeof granite4;
-
-function huggingFaceType(architecture: GgufArchitecture, metadata: TensorFile['metadata']): HuggingFaceType {
+function huggingFaceType(architecture: GgufArchitecture, metadata: TensorFile['metadata']) {
   if (architecture === 'olmo2' && metadata['olmo2.attention.sliding_window']) return olmo3;
   // Converters say whether a model rotates only for Granite 4.
   if (architecture === 'granite' && 'granite.rope.scaling.finetuned' in metadata) return granite4;
   return huggingFaceTypes[architecture];
 }
 
-/** The keys of a config.json that decide what the model computes. */
-export interface GgufConfig
-  extends Partial<Gemma3Layers>,
-    Partial<Omit<Gemma4Fields, 'layer_types' | 'rope_parameters' | 'sliding_window'>>,
-    Partial<GraniteFactors>,
-    Partial<Granite4Layers>,
-    Partial<Lfm2Layers>,
-    Partial<Qwen35Layers> {
-  readonly model_type: HuggingFaceType['model_type'];
-  readonly architectures: readonly string[];
-  readonly hidden_act?: 'silu';
-  readonly hidden_activation?: 'gelu_pytorch_tanh';
-  readonly vocab_size: number;
-  readonly hidden_size: number;
-  readonly intermediate_size: number;
-  readonly num_hidden_layers: number;
-  readonly num_attention_heads: number;
-  readonly num_key_value_heads: number;
-  readonly head_dim: number;
-  readonly max_position_embeddings: number;
-  readonly rms_norm_eps: number;
-  readonly rope_theta?: number;
-  readonly rope_scaling?: RopeScaling;
-  /** In newer models, instead of these two. */
-  readonly rope_parameters?:
-    | RopeParameters
-    | Readonly<Record<'full_attention' | 'sliding_attention', RopeParameters>>
-    | Gemma4Fields['rope_parameters'];
-  readonly original_max_position_embeddings?: number;
-  readonly sliding_window?: number | null;
-  readonly layer_types?: readonly LayerType[];
-  readonly attention_bias?: true;
-  readonly mlp_bias?: true;
-  readonly tie_word_embeddings: boolean;
-  readonly bos_token_id?: number;
-  readonly eos_token_id?: number;
-}
-
-type LayerType = 'full_attention' | 'sliding_attention' | 'attention' | 'conv';
-
-type RopeParameters = (RopeScaling | { readonly rope_type: 'default' }) & {
-  readonly rope_theta: number;
-  readonly partial_rotary_factor?: number;
-  /** How fast queries grow beyond the original context. */
-  readonly llama_4_scaling_beta?: number;
-};
-
-/** Gemma 3's sliding windows, and the scale of its attention. */
-interface Gemma3Layers {
-  /** Layers whose number is a multiple of this attend to everything. */
-  readonly sliding_window_pattern: number;
-  readonly rope_local_base_freq: number;
-  readonly query_pre_attn_scalar: number;
-}
-
-/** The factors of a Granite. */
-interface GraniteFactors {
-  readonly embedding_multiplier: number;
-  readonly attention_multiplier: number;
-  readonly residual_multiplier: number;
-  readonly logits_scaling: number;
-}
-
-/** Granite 4's own keys, for models without recurrent layers and experts. */
-interface Granite4Layers {
-  readonly shared_intermediate_size: number;
-  readonly num_local_experts: 0;
-  readonly position_embedding_type: 'rope' | 'nope';
-}
-
-/** LFM2's convolutions, and feed-forward blocks whose width is not reduced. */
-interface Lfm2Layers {
-  readonly conv_L_cache: number;
-  readonly block_auto_adjust_ff_dim: false;
-  readonly norm_eps: number;
-}
-
-/** Qwen3.5's delta nets, and how much of a head rotates. */
-interface Qwen35Layers {
-  readonly full_attention_interval: number;
-  readonly partial_rotary_factor: number;
-  readonly linear_conv_kernel_dim: number;
-  readonly linear_num_key_heads: number;
-  readonly linear_num_value_heads: number;
-  readonly linear_key_head_dim: number;
-  readonly linear_value_head_dim: number;
-}
+/** A config.json, under transformers' names. */
+type ConfigJson = Readonly<Record<string, unknown>>;
 
 /**
- * Throws `GGUF_MODEL_UNSUPPORTED` for an unsupported architecture or an unknown scaling of rotary embeddings, `GGUF_KEY_MISSING` if a size is missing.
+ * The keys of a config.json that decide what the model computes. Throws `GGUF_MODEL_UNSUPPORTED` for an unsupported architecture or an unknown scaling of rotary
+ * embeddings, `GGUF_KEY_MISSING` if a size is missing.
  * @param ropeFactors the tensors of `ropeTensors` that the file has
  */
 export function ggufConfig(
   { metadata, tensors }: Pick<TensorFile, 'metadata' | 'tensors'>,
   ropeFactors: RopeFactors = {},
-): GgufConfig {
+): ConfigJson {
   const architecture = ggufArchitecture(metadata);
   const optional = (key: string): number | undefined => {
     const value = metadata[key];
@@ -242,15 +156,15 @@ type Own = (key: string, fallback?: number) => number;
 
 interface Rotation {
   readonly theta: number;
-  readonly scaling: RopeScaling | undefined;
+  readonly scaling: ConfigJson | undefined;
   /** The share of a head that rotates. */
   readonly share: number;
   readonly own: Own;
 }
 
 /** The rotary embeddings in a model's config.json. */
-function ropeKeys(modelType: GgufConfig['model_type'], { theta, scaling, share, own }: Rotation): Partial<GgufConfig> {
-  const parameters: RopeParameters = { rope_theta: theta, ...(scaling ?? { rope_type: 'default' }) };
+function ropeKeys(modelType: string, { theta, scaling, share, own }: Rotation): ConfigJson {
+  const parameters = { rope_theta: theta, ...(scaling ?? { rope_type: 'default' }) };
   if (modelType === 'ministral3') {
     const beta = shortestFloat(own('attention.temperature_scale', 0));
     return { rope_parameters: { ...parameters, ...(beta !== 0 && { llama_4_scaling_beta: beta }) } };
@@ -261,7 +175,7 @@ function ropeKeys(modelType: GgufConfig['model_type'], { theta, scaling, share, 
       original_max_position_embeddings: own('rope.scaling.original_context_length', own('context_length')),
     };
   if (modelType === 'olmo3') {
-    const sliding = { rope_type: 'default', rope_theta: own('rope.freq_base_swa', theta) } as const;
+    const sliding = { rope_type: 'default', rope_theta: own('rope.freq_base_swa', theta) };
     return { rope_parameters: { full_attention: parameters, sliding_attention: sliding } };
   }
   return { rope_theta: theta, ...(scaling && { rope_scaling: scaling }) };
@@ -282,18 +196,18 @@ function rotatedSize(architecture: GgufArchitecture, own: Own, headSize: number)
 /** Does not list more layers than any model has: reading the configuration refuses them. */
 const MOST_LAYERS = 10_001;
 
-function layerTypes(layers: number, typeOf: (layer: number) => LayerType): readonly LayerType[] {
+function layerTypes(layers: number, typeOf: (layer: number) => string): readonly string[] {
   return Array.from({ length: Math.min(layers, MOST_LAYERS) }, (_, layer) => typeOf(layer));
 }
 
 /** @param pattern whether each layer has a window, or the distance between layers without one */
-function slidingPattern(pattern: unknown): (layer: number) => LayerType {
+function slidingPattern(pattern: unknown): (layer: number) => string {
   const period = typeof pattern === 'number' ? pattern : 4;
   const slides = (layer: number) => (Array.isArray(pattern) ? pattern[layer] === true : (layer + 1) % period !== 0);
   return (layer) => (slides(layer) ? 'sliding_attention' : 'full_attention');
 }
 
-function qwen35Layers(own: Own, share: number): Qwen35Layers {
+function qwen35Layers(own: Own, share: number) {
   const valueHeads = own('ssm.time_step_rank');
   return {
     full_attention_interval: own('full_attention_interval', 4),

@@ -2,24 +2,6 @@
 import { FormatError } from './format-error.ts';
 import type { TensorFile } from './tensor-file.ts';
 
-export interface Gemma4Fields {
-  readonly intermediate_size: number;
-  readonly use_double_wide_mlp: boolean;
-  readonly head_dim: number;
-  readonly num_key_value_heads: number;
-  readonly layer_types: readonly ('sliding_attention' | 'full_attention')[];
-  readonly per_layer_config: Readonly<
-    Record<number, { readonly head_dim: number; readonly num_key_value_heads: number }>
-  >;
-  readonly sliding_window: number;
-  readonly num_kv_shared_layers: number;
-  readonly attention_k_eq_v: boolean;
-  readonly hidden_size_per_layer_input: number;
-  readonly vocab_size_per_layer_input?: number;
-  readonly final_logit_softcapping?: number;
-  readonly rope_parameters: Readonly<Record<'sliding_attention' | 'full_attention', object>>;
-}
-
 /** The divisor of a lane that does not rotate. */
 export const STILL = 1e30;
 
@@ -32,7 +14,7 @@ export function gemma4Fields(
   { metadata, tensors }: Pick<TensorFile, 'metadata' | 'tensors'>,
   number: (key: string, fallback?: number) => number,
   divisors: Float32Array | undefined,
-): Gemma4Fields {
+) {
   const layers = number('block_count');
   const marks = metadata['gemma4.attention.sliding_window_pattern'];
   if (!Array.isArray(marks) || marks.length !== layers || !marks.every((mark) => typeof mark === 'boolean'))

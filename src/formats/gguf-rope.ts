@@ -12,41 +12,8 @@ export const ropeTensors = {
 /** The values of these tensors that a file has, each [rotating numbers of a head / 2]. */
 export type RopeFactors = { readonly [kind in keyof typeof ropeTensors]?: Float32Array };
 
-/** The scaling of rotary embeddings, under transformers' names. */
-export type RopeScaling = LinearScaling | Llama3Scaling | YarnScaling | LongScaling;
-
-interface LinearScaling {
-  readonly rope_type: 'linear';
-  readonly factor: number;
-}
-
-/** In Llama 3.1 and later. */
-interface Llama3Scaling {
-  readonly rope_type: 'llama3';
-  readonly factor: number;
-  readonly low_freq_factor: number;
-  readonly high_freq_factor: number;
-  readonly original_max_position_embeddings: number;
-}
-
-interface YarnScaling {
-  readonly rope_type: 'yarn';
-  readonly factor: number;
-  readonly beta_fast: number;
-  readonly beta_slow: number;
-  readonly original_max_position_embeddings: number;
-  /** Both or neither: they weight the factor of cosines and sines. */
-  readonly mscale?: number;
-  readonly mscale_all_dim?: number;
-}
-
-interface LongScaling {
-  readonly rope_type: 'longrope';
-  readonly short_factor: readonly number[];
-  readonly long_factor: readonly number[];
-  readonly original_max_position_embeddings: number;
-  readonly attention_factor: number;
-}
+/** The settings of a scaling, under transformers' names. */
+type ScalingJson = Readonly<Record<string, unknown>>;
 
 /** Gradus' own keys for the settings behind `ropeTensors.every`; without them the settings are recovered. */
 export const llama3Keys = {
@@ -72,10 +39,17 @@ interface RopeSource {
 }
 
 /** `undefined` if they are not scaled. Throws `GGUF_MODEL_UNSUPPORTED` for an unknown scaling. */
-export function ropeScaling({ type, factors, isWeighted, ...source }: RopeSource): RopeScaling | undefined {
+export function ropeScaling({ type, factors, isWeighted, ...source }: RopeSource): ScalingJson | undefined {
   if (factors.every) return llama3Scaling(factors.every, source);
   const read = (key: string, fallback?: number) => shortestFloat(source.scaling(key, fallback));
-  if (factors.short && factors.long) return longScaling(factors.short, factors.long, read);
+  if (factors.short && factors.long)
+    return {
+      rope_type: 'longrope',
+      short_factor: [...factors.short],
+      long_factor: [...factors.long],
+      original_max_position_embeddings: read('original_context_length'),
+      attention_factor: read('attn_factor', 1),
+    };
   if (type === undefined || type === 'none') return undefined;
   if (type === 'linear') return { rope_type: type, factor: read('factor') };
   if (type !== 'yarn') throw unknownScaling();
@@ -96,20 +70,6 @@ export function ropeScaling({ type, factors, isWeighted, ...source }: RopeSource
   };
 }
 
-function longScaling(
-  short: Float32Array,
-  long: Float32Array,
-  read: (key: string, fallback?: number) => number,
-): LongScaling {
-  return {
-    rope_type: 'longrope',
-    short_factor: [...short],
-    long_factor: [...long],
-    original_max_position_embeddings: read('original_context_length'),
-    attention_factor: read('attn_factor', 1),
-  };
-}
-
 /**
  * Recovers Llama 3's scaling from its effect on each lane, because most files have nothing else. Llama 3.1 to 3.3 differ only in the factor, which the
  * slowest lanes show in full; the other lanes confirm it.
@@ -117,7 +77,7 @@ function longScaling(
 function llama3Scaling(
   factors: Float32Array,
   { optional: read, theta, rotated }: Pick<RopeSource, 'optional' | 'theta' | 'rotated'>,
-): Llama3Scaling {
+): ScalingJson {
   const factor = shortestFloat(read(llama3Keys.factor) ?? Math.max(...factors));
   const [low, high] = [shortestFloat(read(llama3Keys.low) ?? 1), shortestFloat(read(llama3Keys.high) ?? 4)];
   const context = read(llama3Keys.context) ?? 8192;

@@ -528,8 +528,8 @@ describe('makes a config', () => {
       for (let rotated = 2; rotated <= headSize; rotated += 2) {
         const sizes = { 'phi3.attention.key_length': headSize, 'phi3.rope.dimension_count': rotated };
         const { rope_parameters: rope } = ggufConfig({ metadata: named('phi3', sizes), tensors });
-        assert.ok(rope && 'partial_rotary_factor' in rope);
-        assert.equal(Math.trunc(headSize * rope.partial_rotary_factor!), rotated, `${rotated} of ${headSize}`);
+        const { partial_rotary_factor } = rope as { partial_rotary_factor: number };
+        assert.equal(Math.trunc(headSize * partial_rotary_factor), rotated, `${rotated} of ${headSize}`);
       }
     }
   });
@@ -540,8 +540,8 @@ describe('makes a config', () => {
     assert.equal(typeOf('olmo2').model_type, 'olmo2');
     const windows = { 'olmo2.attention.sliding_window': 128 };
     const pattern = { 'olmo2.attention.sliding_window_pattern': [true, true, false, true, true] };
-    const marks = (layers: readonly string[] = []) =>
-      layers.map((type) => Number(type === 'sliding_attention')).join('');
+    const marks = (layers: unknown) =>
+      (layers as readonly string[]).map((type) => Number(type === 'sliding_attention')).join('');
     assert.equal(marks(typeOf('olmo2', windows).layer_types), '11101');
     assert.equal(marks(typeOf('olmo2', { ...windows, ...pattern }).layer_types), '11011');
     assert.equal(typeOf('olmo2', windows).model_type, 'olmo3');
@@ -606,9 +606,8 @@ describe('SmolLM2', { skip: skipWithoutShared('models/smollm2-135m-instruct') },
 
     const hash = createHash('sha256');
     for (const { name, shape } of [...file.tensors.values()].sort((a, b) => (a.name < b.name ? -1 : 1))) {
-      const heads = { attn_q: config.num_attention_heads, attn_k: config.num_key_value_heads }[
-        name.split('.')[2] ?? ''
-      ];
+      const headsOf = { attn_q: config.num_attention_heads, attn_k: config.num_key_value_heads };
+      const heads = headsOf[name.split('.')[2] as 'attn_q'] as number | undefined;
       const weight = await file.readFloat32(name);
       const values = heads ? reorderPairs(weight, [shape[0]!, shape[1]!], heads, weight.slice(), 'apart') : weight;
       hash.update(huggingFaceName(name, ggufLayout('llama'))!).update(new Uint8Array(values.buffer));
