@@ -42,77 +42,34 @@ export const q8_0: WritableElementType = {
   },
 };
 
-/** 32 four-bit numbers around 8, scaled by a half: x = d·(q − 8). */
-const q4_0: ElementType = {
-  blockElements: 32,
-  blockBytes: 18,
-  decode(bytes, into) {
-    for (let block = 0, start = 0; start < into.length; block += 18, start += 32) {
-      decodeNibbles(bytes, block + 2, into, start, { scale: halfAt(bytes, block), middle: 8, minimum: -0 });
-    }
-  },
-};
-
-/** 32 four-bit numbers with a scale and a minimum, both halves: x = d·q + m. */
-const q4_1: ElementType = {
-  blockElements: 32,
-  blockBytes: 20,
-  decode(bytes, into) {
-    for (let block = 0, start = 0; start < into.length; block += 20, start += 32) {
-      const [scale, minimum] = [halfAt(bytes, block), halfAt(bytes, block + 2)];
-      decodeNibbles(bytes, block + 4, into, start, { scale, middle: 0, minimum });
-    }
-  },
-};
-
-/** Q4_0 with a fifth bit, in 32 bits before the others: x = d·(q − 16). */
-const q5_0: ElementType = {
-  blockElements: 32,
-  blockBytes: 22,
-  decode(bytes, into) {
-    for (let block = 0, start = 0; start < into.length; block += 22, start += 32) {
-      const coding = { scale: halfAt(bytes, block), middle: 16, minimum: -0, fifthBits: bitsAt(bytes, block + 2) };
-      decodeNibbles(bytes, block + 6, into, start, coding);
-    }
-  },
-};
-
-/** Q4_1 with a fifth bit: x = d·q + m. */
-const q5_1: ElementType = {
-  blockElements: 32,
-  blockBytes: 24,
-  decode(bytes, into) {
-    for (let block = 0, start = 0; start < into.length; block += 24, start += 32) {
-      const [scale, minimum] = [halfAt(bytes, block), halfAt(bytes, block + 2)];
-      decodeNibbles(bytes, block + 8, into, start, { scale, middle: 0, minimum, fifthBits: bitsAt(bytes, block + 4) });
-    }
-  },
-};
-
-interface NibbleCoding {
-  readonly scale: number;
-  readonly middle: number;
-  /** −0 for none: unlike 0, it leaves a zero's sign alone. */
-  readonly minimum: number;
-  /** The fifth bits of 32 elements, that of element 0 the lowest. @default none */
-  readonly fifthBits?: number;
-}
-
-/** The low nibbles of 16 bytes are elements 0 to 15, the high ones 16 to 31. The products are exact, so only the sum rounds, as in ggml. */
-function decodeNibbles(
-  bytes: Uint8Array,
-  first: number,
-  into: Float32Array,
-  start: number,
-  { scale, middle, minimum, fifthBits = 0 }: NibbleCoding,
-): void {
-  for (let i = 0; i < 16; i++) {
-    const byte = bytes[first + i]!;
-    const low = (byte & 0x0f) | (((fifthBits >>> i) & 1) << 4);
-    const high = (byte >> 4) | (((fifthBits >>> (16 + i)) & 1) << 4);
-    into[start + i] = scale * (low - middle) + minimum;
-    into[start + 16 + i] = scale * (high - middle) + minimum;
-  }
+/**
+ * 32 numbers q of four or five bits, scaled by a half: x = d·(q − middle), or x = d·q + m, with m another half. The fifth bits are in 32 bits of their own, that of
+ * element 0 the lowest. The low nibbles of the last 16 bytes are elements 0 to 15, the high ones 16 to 31.
+ */
+function nibbles({ hasMinimum, hasFifthBit }: { hasMinimum: boolean; hasFifthBit: boolean }): ElementType {
+  const middle = hasMinimum ? 0 : hasFifthBit ? 16 : 8;
+  const header = hasMinimum ? 4 : 2;
+  const blockBytes = header + (hasFifthBit ? 4 : 0) + 16;
+  return {
+    blockElements: 32,
+    blockBytes,
+    decode(bytes, into) {
+      for (let block = 0, start = 0; start < into.length; block += blockBytes, start += 32) {
+        const scale = halfAt(bytes, block);
+        // −0 for none: unlike 0, it leaves a zero's sign alone.
+        const minimum = hasMinimum ? halfAt(bytes, block + 2) : -0;
+        const fifthBits = hasFifthBit ? bitsAt(bytes, block + header) : 0;
+        for (let i = 0; i < 16; i++) {
+          const byte = bytes[block + blockBytes - 16 + i]!;
+          const low = (byte & 0x0f) | (((fifthBits >>> i) & 1) << 4);
+          const high = (byte >> 4) | (((fifthBits >>> (16 + i)) & 1) << 4);
+          // The products are exact, so only the sum rounds, as in ggml.
+          into[start + i] = scale * (low - middle) + minimum;
+          into[start + 16 + i] = scale * (high - middle) + minimum;
+        }
+      }
+    },
+  };
 }
 
 /** 32 bits, the lowest byte first. */
@@ -127,10 +84,10 @@ export const ggufElementTypes: ReadonlyMap<string, ElementType> = new Map([
   ['BF16', bfloat16],
   ['F64', float64],
   ['Q8_0', q8_0],
-  ['Q4_0', q4_0],
-  ['Q4_1', q4_1],
-  ['Q5_0', q5_0],
-  ['Q5_1', q5_1],
+  ['Q4_0', nibbles({ hasMinimum: false, hasFifthBit: false })],
+  ['Q4_1', nibbles({ hasMinimum: true, hasFifthBit: false })],
+  ['Q5_0', nibbles({ hasMinimum: false, hasFifthBit: true })],
+  ['Q5_1', nibbles({ hasMinimum: true, hasFifthBit: true })],
   ['Q4_K', q4_K],
   ['Q5_K', q5_K],
   ['Q6_K', q6_K],

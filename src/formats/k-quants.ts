@@ -4,42 +4,33 @@ import { type ElementType, halfAt } from './element-types.ts';
 
 const BLOCK = 256;
 
-/** 8 sub-blocks of 32 four-bit numbers: x = d·scale·q − m·minimum, scale and minimum of 6 bits. */
-export const q4_K: ElementType = {
-  blockElements: BLOCK,
-  blockBytes: 144,
-  decode(bytes, into) {
-    for (let block = 0, start = 0; start < into.length; block += 144, start += BLOCK) {
-      for (let sub = 0; sub < 8; sub++) {
-        const { scale, minimum } = scaleAndMinimum(bytes, block, sub);
-        const [first, shift] = nibblesOf(block + 16, sub);
-        for (let i = 0; i < 32; i++) {
-          const q = (bytes[first + i]! >> shift) & 0x0f;
-          into[start + 32 * sub + i] = scale * q - minimum;
+/**
+ * 8 sub-blocks of 32 numbers of four or five bits: x = d·scale·q − m·minimum, scale and minimum of 6 bits. Bit `sub` of the byte `i` of 32 is the fifth bit of
+ * element `i` of a sub-block. Sub-blocks come in pairs that share 32 bytes: the even one has the low nibbles, the odd one the high.
+ */
+function nibbleSubBlocks(hasFifthBit: boolean): ElementType {
+  const blockBytes = hasFifthBit ? 176 : 144;
+  return {
+    blockElements: BLOCK,
+    blockBytes,
+    decode(bytes, into) {
+      for (let block = 0, start = 0; start < into.length; block += blockBytes, start += BLOCK) {
+        for (let sub = 0; sub < 8; sub++) {
+          const { scale, minimum } = scaleAndMinimum(bytes, block, sub);
+          const first = block + blockBytes - 128 + 32 * (sub >> 1);
+          for (let i = 0; i < 32; i++) {
+            const fifthBit = hasFifthBit ? (bytes[block + 16 + i]! >> sub) & 1 : 0;
+            const q = ((bytes[first + i]! >> (4 * (sub & 1))) & 0x0f) | (fifthBit << 4);
+            into[start + 32 * sub + i] = scale * q - minimum;
+          }
         }
       }
-    }
-  },
-};
+    },
+  };
+}
 
-/** Q4_K with a fifth bit: bit `sub` of the byte `i` of 32 belongs to element `i` of a sub-block. */
-export const q5_K: ElementType = {
-  blockElements: BLOCK,
-  blockBytes: 176,
-  decode(bytes, into) {
-    for (let block = 0, start = 0; start < into.length; block += 176, start += BLOCK) {
-      for (let sub = 0; sub < 8; sub++) {
-        const { scale, minimum } = scaleAndMinimum(bytes, block, sub);
-        const [first, shift] = nibblesOf(block + 48, sub);
-        for (let i = 0; i < 32; i++) {
-          const high = (bytes[block + 16 + i]! >> sub) & 1;
-          const q = ((bytes[first + i]! >> shift) & 0x0f) | (high << 4);
-          into[start + 32 * sub + i] = scale * q - minimum;
-        }
-      }
-    }
-  },
-};
+export const q4_K = nibbleSubBlocks(false);
+export const q5_K = nibbleSubBlocks(true);
 
 /**
  * 16 sub-blocks of 16 six-bit numbers around 32: x = d·scale·(q − 32), scale a signed byte. Each half of the block has its own low and high bits,
@@ -64,11 +55,6 @@ export const q6_K: ElementType = {
     }
   },
 };
-
-/** Sub-blocks come in pairs that share 32 bytes: the even one has the low nibbles, the odd one the high. */
-function nibblesOf(first: number, sub: number): [first: number, shift: number] {
-  return [first + 32 * (sub >> 1), 4 * (sub & 1)];
-}
 
 /** Unpacks the scale and the minimum of a sub-block of Q4_K or Q5_K from 12 bytes, where the later four of each are spread over three places. */
 function scaleAndMinimum(bytes: Uint8Array, block: number, sub: number): { scale: number; minimum: number } {
