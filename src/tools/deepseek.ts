@@ -1,13 +1,12 @@
 // Tool calls of DeepSeek V3, R1 and V3.1, whose marks contain special bars and spaces, and the similar ones of Kimi K2 and Solar: a name, a mark, and arguments in JSON.
 import { otherThinkingTags } from '../common/opening.ts';
-import { writableArguments } from './call-arguments.ts';
-import { endOfBody, markBefore, mayBeginWith, unended } from './tagged-calls.ts';
+import { taggedSyntax } from './tagged-calls.ts';
 import {
   callId,
   callWithArguments,
   type NamedArguments,
   type ReadCall,
-  spacedJson,
+  spacedArguments,
   type ToolSyntax,
 } from './tool-syntax.ts';
 
@@ -17,7 +16,8 @@ interface Marks {
   readonly separator: string;
   readonly end: string;
   readonly beginAll: string;
-  readonly endAll: string;
+  /** @default the end of the turn ends them */
+  readonly endAll?: string;
   /** Marks of the turn that are neither text nor a call. @default none */
   readonly others?: readonly string[];
 }
@@ -44,60 +44,46 @@ function deepSeekCall(before: string, body: string): NamedArguments | string {
   return callWithArguments(name.trim(), json ?? body);
 }
 
+/** @param write what is before and behind the mark of a call, from its name and its arguments in JSON */
 function syntaxOf(
-  marks: Marks,
+  { begin, separator, end, beginAll, endAll = '', others = [] }: Marks,
   read: (before: string, body: string) => ReadCall | string,
-  render: ToolSyntax['render'],
+  write: (name: string, json: string) => readonly [before: string, body: string],
 ): ToolSyntax {
-  const { begin, separator, end, beginAll, endAll, others = [] } = marks;
-  const between = [beginAll, endAll, ...others];
-  return {
-    markers: [begin, separator, end, ...between],
-    lastCharacters: '>',
-    find(text, ended) {
-      const start = text.indexOf(begin);
-      const mark = markBefore(text, between, start);
-      if (mark) return mark;
-      if (start < 0) return undefined;
-      const split = text.indexOf(separator, start);
-      const close = endOfBody(text, split < 0 ? start : split, end);
-      if (close < 0) return ended ? { start, end: text.length, call: unended(end) } : undefined;
-      const behind = close + end.length;
-      if (split < 0 || split > close) return { start, end: behind, call: `the call has no ${separator}` };
-      const call = read(text.slice(start + begin.length, split).trim(), text.slice(split + separator.length, close));
-      return { start, end: behind, call };
+  const around = [beginAll, endAll, ...others].filter(Boolean);
+  return taggedSyntax({
+    markers: [begin, separator, end, ...around],
+    open: begin,
+    close: end,
+    around,
+    read(call) {
+      const split = call.indexOf(separator);
+      if (split < 0) return `the call has no ${separator}`;
+      return read(call.slice(0, split).trim(), call.slice(split + separator.length));
     },
-    mayBegin: (text) => mayBeginWith(text, begin, ...between),
-    render,
-  };
+    render(call) {
+      const [before, body] = write(call.name, spacedArguments(call));
+      return `${beginAll}${begin}${before}${separator}${body}${end}${endAll}`;
+    },
+  });
 }
 
-export const deepSeekV3 = syntaxOf(deepSeek, deepSeekCall, (call) => {
-  const { begin, separator, end, beginAll, endAll } = deepSeek;
-  const json = spacedJson(writableArguments(call));
-  return `${beginAll}${begin}function${separator}${call.name}\n\`\`\`json\n${json}\n\`\`\`${end}${endAll}`;
-});
-
-export const deepSeekV31 = syntaxOf(deepSeek, deepSeekCall, (call) => {
-  const { begin, separator, end, beginAll, endAll } = deepSeek;
-  return `${beginAll}${begin}${call.name}${separator}${spacedJson(writableArguments(call))}${end}${endAll}`;
-});
+export const deepSeekV3 = syntaxOf(deepSeek, deepSeekCall, (name, json) => [
+  'function',
+  `${name}\n\`\`\`json\n${json}\n\`\`\``,
+]);
+export const deepSeekV31 = syntaxOf(deepSeek, deepSeekCall, (name, json) => [name, json]);
 
 /** Templates write the id instead of the name: functions.name:0. */
 const KIMI_ID = /^(?:functions\.)?(.+?)(?::\d+)?$/;
 
+const withId = (id: string, call: NamedArguments | string) => (typeof call === 'string' ? call : { id, ...call });
+
 export const kimiK2: ToolSyntax = {
   ...syntaxOf(
     kimi,
-    (id, json) => {
-      const call = callWithArguments(KIMI_ID.exec(id)?.[1] ?? id, json.trim());
-      return typeof call === 'string' ? call : { id, ...call };
-    },
-    (call) => {
-      const { begin, separator, end, beginAll, endAll } = kimi;
-      const json = spacedJson(writableArguments(call));
-      return `${beginAll}${begin}functions.${call.name}:0${separator}${json}${end}${endAll}`;
-    },
+    (id, json) => withId(id, callWithArguments(KIMI_ID.exec(id)?.[1] ?? id, json.trim())),
+    (name, json) => [`functions.${name}:0`, json],
   ),
   idOf: (name, index) => `functions.${name}:${index - 1}`,
 };
@@ -107,8 +93,7 @@ const solarMarks: Marks = {
   separator: '<|tool_call:args|>',
   end: '<|tool_call:end|>',
   beginAll: '<|tool_calls|>',
-  endAll: '<|calls|>',
-  others: ['<|begin|>assistant', '<|content|>'],
+  others: ['<|calls|>', '<|begin|>assistant', '<|content|>'],
 };
 const SOLAR_NAME = '<|tool_call:name|>';
 
@@ -118,15 +103,9 @@ export const solar: ToolSyntax = {
     solarMarks,
     (head, json) => {
       const [id, name] = head.split(SOLAR_NAME).map((part) => part.trim());
-      if (!id || !name) return `the call has no ${SOLAR_NAME}`;
-      const call = callWithArguments(name, json.trim());
-      return typeof call === 'string' ? call : { id, ...call };
+      return id && name ? withId(id, callWithArguments(name, json.trim())) : `the call has no ${SOLAR_NAME}`;
     },
-    (call) => {
-      const { begin, separator, end, beginAll } = solarMarks;
-      const json = spacedJson(writableArguments(call));
-      return `${beginAll}${begin}${callId(1)}${SOLAR_NAME}${call.name}${separator}${json}${end}`;
-    },
+    (name, json) => [`${callId(1)}${SOLAR_NAME}${name}`, json],
   ),
   markers: [...Object.values(solarMarks).flat(), '<|begin|>', SOLAR_NAME],
   thoughts: otherThinkingTags.solar,

@@ -2,7 +2,7 @@
 import { otherThinkingTags } from '../common/opening.ts';
 import type { CallParts } from '../rendering.ts';
 import { type ReadArguments, readArguments, writableArguments } from './call-arguments.ts';
-import { mayBeginWith, unended } from './tagged-calls.ts';
+import { taggedSyntax } from './tagged-calls.ts';
 import { type NamedArguments, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 
 interface Marks {
@@ -15,19 +15,12 @@ const HEAD = /^\s*call:([^\s{]+)\s*/;
 
 function syntaxOf(marks: Marks): ToolSyntax {
   const { open, close, quote } = marks;
-  return {
+  return taggedSyntax({
     markers: [open, close, quote],
-    lastCharacters: '>',
-    find(text, ended) {
-      const start = text.indexOf(open);
-      if (start < 0) return undefined;
-      const bodyStart = start + open.length;
-      const bodyEnd = endOf(text, bodyStart, marks);
-      if (bodyEnd >= 0)
-        return { start, end: bodyEnd + close.length, call: readCall(text.slice(bodyStart, bodyEnd), quote) };
-      return ended ? { start, end: text.length, call: unended(close) } : undefined;
-    },
-    mayBegin: (text) => mayBeginWith(text, open),
+    open,
+    close,
+    read: (body) => readCall(body, quote),
+    endOf: (text, body) => endOf(text, body, marks),
     render: (call) => `${open}call:${call.name}${written(writableArguments(call), quote)}${close}`,
     parts: (name): CallParts => ({
       before: `${open}call:${name}{`,
@@ -36,7 +29,7 @@ function syntaxOf(marks: Marks): ToolSyntax {
       argument: (key) => [`${key}:`, ''],
       text: { open: quote, close: quote, without: [quote], isEverywhere: true },
     }),
-  };
+  });
 }
 
 const gemma4Calls = syntaxOf({ open: '<|tool_call>', close: '<tool_call|>', quote: '<|"|>' });

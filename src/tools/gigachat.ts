@@ -1,8 +1,7 @@
 // Tool calls of GigaChat 3: a message in the role `function call`, which is an object in JSON; since version 3.1 such an object follows a mark in the same message.
-import { writableArguments } from './call-arguments.ts';
-import { jsonExtent } from './json-extent.ts';
-import { mayBeginWith } from './tagged-calls.ts';
-import { callFromJson, type NamedArguments, spacedJson, type ToolSyntax } from './tool-syntax.ts';
+import { endOfJson } from './json-extent.ts';
+import { mayBeginWith, openCall } from './tagged-calls.ts';
+import { callFromJson, namedCall, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 
 const [SEPARATOR, ROLE, MARK] = ['<|message_sep|>', 'function call<|role_sep|>', '<|function_call|>'];
 const HEAD = /(?:<\|message_sep\|>\s*)?function call<\|role_sep\|>\s*|<\|function_call\|>\s*/;
@@ -22,21 +21,15 @@ function syntaxOf(open: string): ToolSyntax {
       if (!head) return undefined;
       const start = head.index;
       const json = start + head[0].length;
-      const unended = ended ? { start, end: text.length, call: 'the call does not end' } : undefined;
-      if (json === text.length) return unended;
-      if (text[json] !== '{') return { start, end: json, call: 'the call is no JSON object' };
-      const extent = jsonExtent(text, json);
-      if ('isOpen' in extent) return unended;
-      const next = text.indexOf(SEPARATOR, json);
-      const end = 'end' in extent ? extent.end : next < 0 ? text.length : next;
+      if (json < text.length && text[json] !== '{') return { start, end: json, call: 'the call is no JSON object' };
+      const end = endOfJson(text, json, SEPARATOR);
+      if (end === undefined) return openCall(text, start, ended);
       return { start, end, call: callFromJson(text.slice(json, end), keys) };
     },
     mayBegin: (text) => mayBeginWith(text, SEPARATOR, ROLE, MARK),
-    render: (call) => open + spacedJson(objectOf(call)),
+    render: (call) => open + spacedJson(namedCall(call)),
   };
 }
-
-const objectOf = (call: NamedArguments) => ({ name: call.name, arguments: writableArguments(call) });
 
 export const gigaChat3 = syntaxOf(`${SEPARATOR}\n\n${ROLE}\n`);
 export const gigaChat31 = syntaxOf(MARK);

@@ -17,7 +17,8 @@ const texts: TaggedTexts = {
   fault: 'the call is not a name with <arg_key> and <arg_value>',
 };
 
-export const glm4 = textsSyntax(texts, partsOf, {
+export const glm4 = textsSyntax(texts, {
+  parts: partsOf,
   markers: [OPEN, CLOSE, '<arg_key>', '</arg_key>', '<arg_value>', '</arg_value>'],
 });
 
@@ -50,7 +51,8 @@ const hunyuanTexts: TaggedTexts = {
   fault: `the calls are not a name, ${SEPARATOR}, and ${KEY_OPEN} with ${VALUE_OPEN}`,
 };
 
-export const hunyuan = textsSyntax(hunyuanTexts, partsOfHunyuan, {
+export const hunyuan = textsSyntax(hunyuanTexts, {
+  parts: partsOfHunyuan,
   markers: [ALL_OPEN, ALL_CLOSE, CALL_OPEN, CALL_CLOSE, SEPARATOR, KEY_OPEN, KEY_CLOSE, VALUE_OPEN, VALUE_CLOSE],
   thoughts: otherThinkingTags.hunyuan,
 });

@@ -1,13 +1,11 @@
 // Tool calls of Hermes and Qwen: <tool_call>{"name": …, "arguments": {…}}</tool_call>, possibly several.
-import { writableArguments } from './call-arguments.ts';
-import { findTagged, mayBeginTagged, tagged } from './tagged-calls.ts';
-import { callFromJson, spacedJson, type ToolSyntax } from './tool-syntax.ts';
+import { taggedSyntax } from './tagged-calls.ts';
+import { callFromJson, namedCall, spacedJson } from './tool-syntax.ts';
 
-export const hermes: ToolSyntax = {
+export const hermes = taggedSyntax({
   markers: [],
-  lastCharacters: '>',
-  find: (text, ended) =>
-    findTagged(text, ended, (body) => callFromJson(body, { name: 'name', arguments: 'arguments' })),
-  mayBegin: mayBeginTagged,
-  render: (call) => tagged(`\n${spacedJson({ name: call.name, arguments: writableArguments(call) })}\n`),
-};
+  open: '<tool_call>',
+  close: '</tool_call>',
+  read: (body) => callFromJson(body, { name: 'name', arguments: 'arguments' }),
+  render: (call) => `<tool_call>\n${spacedJson(namedCall(call))}\n</tool_call>`,
+});

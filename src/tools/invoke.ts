@@ -1,9 +1,8 @@
 // Tool calls of MiniMax M2, Muse Glimmer, and DeepSeek from V3.2 on: <invoke name="f"><parameter name="key">value</parameter></invoke>, all of a turn between two tags.
 import type { CallParts, TextForm } from '../rendering.ts';
-import { mayBeginWith } from './tagged-calls.ts';
-import { findTexts, type TaggedTexts } from './tagged-texts.ts';
+import { type TaggedTexts, textsSyntax } from './tagged-texts.ts';
 import { textOrJson } from './text-arguments.ts';
-import { type ToolSyntax, writtenCall } from './tool-syntax.ts';
+import type { ToolSyntax } from './tool-syntax.ts';
 
 interface InvokeForm {
   /** The name of the tags around all calls of a turn. */
@@ -38,15 +37,11 @@ function invokeSyntax({ all, prefix = '', typed = false }: InvokeForm): ToolSynt
     argument: (key) => [`${parameter}${key}"`, `${parameterEnd}\n`],
     text,
   });
-  return {
+  return textsSyntax(texts, {
     markers: [open, close, ...(prefix && [prefix])],
-    lastCharacters: '>',
-    find: (turn, ended, tools) => findTexts(texts, turn, ended, tools),
-    mayBegin: (turn) => mayBeginWith(turn, open),
-    render: (call) =>
-      writtenCall(call, parts(call.name), (value) => (typeof value === 'string' ? asText : asJson) + textOrJson(value)),
     parts,
-  };
+    write: (value) => (typeof value === 'string' ? asText : asJson) + textOrJson(value),
+  });
 }
 
 export const miniMaxM2 = invokeSyntax({ all: 'minimax:tool_call' });

@@ -49,6 +49,20 @@ export function jsonExtent(text: string, start: number): JsonExtent {
   return { end: at };
 }
 
+/** The end of the object or list at `start`; if no text can complete it, the next `mark`, or the end of the text. Undefined while more text may. */
+export function endOfJson(text: string, start: number, mark: string): number | undefined {
+  const extent = jsonExtent(text, start);
+  if ('isOpen' in extent) return undefined;
+  if ('end' in extent) return extent.end;
+  const next = text.indexOf(mark, start);
+  return next < 0 ? text.length : next;
+}
+
+/** The index of the next character that is no white space. */
+export function behindSpace(text: string, start: number): number {
+  return start + /^\s*/.exec(text.slice(start))![0].length;
+}
+
 /** Where the text stops being JSON: at an unterminated string, or after the last complete one. */
 function brokenAfter(text: string, at: number, lastString: number): number {
   const quote = /^[ \t\n\r]*"/.exec(text.slice(at));

@@ -3,9 +3,9 @@
 import { otherThinkingTags } from '../common/opening.ts';
 import { writableArguments } from './call-arguments.ts';
 import { callsInList } from './call-list.ts';
-import { jsonExtent } from './json-extent.ts';
-import { mayBeginWith, overlap, unended } from './tagged-calls.ts';
-import { type CallKeys, type NamedArguments, spacedJson, type ToolSyntax } from './tool-syntax.ts';
+import { behindSpace, jsonExtent } from './json-extent.ts';
+import { markBefore, mayBeginWith, openCall, overlap } from './tagged-calls.ts';
+import { type CallKeys, type NamedArguments, namedCall, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 
 interface ListForm {
   readonly open: string;
@@ -25,18 +25,16 @@ function listSyntax({ open, close = '', mark = '', keys, item }: ListForm): Tool
     lastCharacters: close ? '>' : mark ? '\\]>' : '\\]',
     find(text, ended) {
       const start = text.indexOf(open);
-      const marked = mark ? text.indexOf(mark) : -1;
-      if (marked >= 0 && (start < 0 || marked < start)) return { start: marked, end: marked + mark.length, call: [] };
-      if (start < 0) return undefined;
-      const list = start + open.length + /^\s*/.exec(text.slice(start + open.length))![0].length;
-      const isUnended = ended ? { start, end: text.length, call: unended(close || ']') } : undefined;
-      if (list === text.length) return isUnended;
+      const marked = markBefore(text, mark ? [mark] : [], start);
+      if (marked || start < 0) return marked;
+      const unfinished = openCall(text, start, ended, close || ']');
+      const list = behindSpace(text, start + open.length);
+      if (list === text.length) return unfinished;
       const extent = text[list] === '[' ? jsonExtent(text, list) : { brokenAfter: list };
-      if ('isOpen' in extent) return isUnended;
-      const behind = 'end' in extent ? extent.end : extent.brokenAfter;
-      const tag = close ? text.indexOf(close, behind) : behind;
-      if (close && tag < 0) return isUnended;
-      const end = close ? tag : 'end' in extent ? behind : text.length;
+      if ('isOpen' in extent) return unfinished;
+      const behind = 'end' in extent ? extent.end : close ? extent.brokenAfter : text.length;
+      const end = text.indexOf(close, behind);
+      if (end < 0) return unfinished;
       return { start, end: end + close.length, call: callsInList(text.slice(list, end), keys) };
     },
     mayBegin: (text) => mayBeginWith(text, open, ...(mark ? [mark] : [])),
@@ -44,26 +42,24 @@ function listSyntax({ open, close = '', mark = '', keys, item }: ListForm): Tool
   };
 }
 
-const named = (call: NamedArguments) => ({ name: call.name, arguments: writableArguments(call) });
-
 export const nemotronNano = listSyntax({
   open: '<TOOLCALL>',
   close: '</TOOLCALL>',
   keys: { name: 'name', arguments: 'arguments' },
-  item: named,
+  item: namedCall,
 });
 
 export const apriel = listSyntax({
   open: '<tool_calls>',
   close: '</tool_calls>',
   keys: { name: 'name', arguments: 'arguments', id: 'id' },
-  item: named,
+  item: namedCall,
 });
 
 export const granite3 = listSyntax({
   open: '<|tool_call|>',
   keys: { name: 'name', arguments: 'arguments' },
-  item: named,
+  item: namedCall,
 });
 
 export const apertus = listSyntax({
@@ -92,7 +88,7 @@ export const commandR: ToolSyntax = {
     if (!head) return undefined;
     const start = head.index;
     const list = start + head[0].length;
-    const unfinished = ended ? { start, end: text.length, call: unended('```') } : undefined;
+    const unfinished = openCall(text, start, ended, '```');
     const extent = jsonExtent(text, list);
     if ('isOpen' in extent) return unfinished;
     const close = text.indexOf('```', 'end' in extent ? extent.end : extent.brokenAfter);
@@ -117,10 +113,10 @@ export const miniMaxM1: ToolSyntax = {
   find(text, ended) {
     const start = text.indexOf(LINES_OPEN);
     if (start < 0) return undefined;
-    const unfinished = ended ? { start, end: text.length, call: unended(LINES_CLOSE) } : undefined;
+    const unfinished = openCall(text, start, ended, LINES_CLOSE);
     const objects: string[] = [];
     for (let at = start + LINES_OPEN.length; ; ) {
-      at += /^\s*/.exec(text.slice(at))![0].length;
+      at = behindSpace(text, at);
       const extent = text[at] === '{' ? jsonExtent(text, at) : { brokenAfter: at };
       if ('isOpen' in extent) return unfinished;
       if ('end' in extent) {
@@ -139,5 +135,5 @@ export const miniMaxM1: ToolSyntax = {
     }
   },
   mayBegin: (text) => mayBeginWith(text, LINES_OPEN),
-  render: (call) => `${LINES_OPEN}\n${spacedJson(named(call))}\n${LINES_CLOSE}`,
+  render: (call) => `${LINES_OPEN}\n${spacedJson(namedCall(call))}\n${LINES_CLOSE}`,
 };

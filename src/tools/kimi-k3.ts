@@ -1,15 +1,12 @@
 // Tool calls of Kimi K3: <|open|>call tool="f" index="1"<|sep|>, an element for each argument with its type, and <|close|>call<|sep|>, all of a turn in one element.
 import { otherThinkingTags } from '../common/opening.ts';
 import type { CallParts } from '../rendering.ts';
-import { markBefore, mayBeginWith } from './tagged-calls.ts';
-import { findTexts, type TaggedTexts } from './tagged-texts.ts';
+import { type TaggedTexts, textsSyntax } from './tagged-texts.ts';
 import { textOrJson } from './text-arguments.ts';
-import { spacedJson, type ToolSyntax, writtenCall } from './tool-syntax.ts';
+import { spacedJson } from './tool-syntax.ts';
 
 const opening = (tag: string) => `<|open|>${tag}<|sep|>`;
 const closing = (tag: string) => `<|close|>${tag}<|sep|>`;
-/** Marks of the turn that are neither text nor a call. */
-const around = [opening('response'), closing('response'), closing('message')];
 const [OPEN, CLOSE] = [opening('tools'), closing('tools')];
 
 const VALUE_END = /<\|close\|>argument<\|sep\|>/g;
@@ -25,17 +22,13 @@ const texts: TaggedTexts = {
   fault: `the calls are not ${opening('call tool="…"')} with their arguments and ends`,
 };
 
-export const kimiK3: ToolSyntax = {
+export const kimiK3 = textsSyntax(texts, {
   markers: ['<|open|>', '<|sep|>', '<|close|>'],
   thoughts: otherThinkingTags.kimi,
-  lastCharacters: '>',
-  find(text, ended, tools) {
-    return markBefore(text, around, text.indexOf(OPEN)) ?? findTexts(texts, text, ended, tools);
-  },
-  mayBegin: (text) => mayBeginWith(text, OPEN, ...around),
-  render: (call) => writtenCall(call, partsOf(call.name), (value) => `${typeMark(typeOf(value))}${textOrJson(value)}`),
+  around: [opening('response'), closing('response'), closing('message')],
   parts: partsOf,
-};
+  write: (value) => `${typeMark(typeOf(value))}${textOrJson(value)}`,
+});
 
 function partsOf(name: string): CallParts {
   return {

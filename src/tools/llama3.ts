@@ -1,7 +1,7 @@
 // Tool calls of Llama 3: a turn that begins with {"name": …, "parameters": {…}}, or has them after <|python_tag|>; `;` separates several.
 import { writableArguments } from './call-arguments.ts';
-import { overlap } from './tagged-calls.ts';
-import { callFromJson, type FoundCall, spacedJson, type ToolSyntax } from './tool-syntax.ts';
+import { openCall, overlap } from './tagged-calls.ts';
+import { callFromJson, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 
 const TAG = '<|python_tag|>';
 const keys = { name: 'name', arguments: 'parameters' };
@@ -15,10 +15,10 @@ export const llama3: ToolSyntax = {
   find(text, ended) {
     const [start, jsonStart] = placeOf(text) ?? [];
     if (start === undefined) return undefined;
-    const unreadable = (fault: string): FoundCall => ({ start, end: text.length, call: fault });
-    if (jsonStart! < text.length && text[jsonStart!] !== '{') return unreadable('the call is not a JSON object');
+    if (jsonStart! < text.length && text[jsonStart!] !== '{')
+      return { start, end: text.length, call: 'the call is not a JSON object' };
     const length = objectLength(text.slice(jsonStart));
-    if (length === undefined) return ended ? unreadable('the call does not end') : undefined;
+    if (length === undefined) return openCall(text, start, ended);
     const end = jsonStart! + length;
     return { start, end, call: callFromJson(text.slice(jsonStart, end), keys) };
   },

@@ -1,9 +1,7 @@
 // Tool calls of MiniCPM 5: <function name="…"><param name="key">value</param>…</function>; texts with marks or several lines are in <![CDATA[…]]>.
 import type { CallParts } from '../rendering.ts';
-import { mayBeginWith } from './tagged-calls.ts';
-import { findTexts, type TaggedTexts } from './tagged-texts.ts';
+import { type TaggedTexts, textsSyntax } from './tagged-texts.ts';
 import { textOrJson } from './text-arguments.ts';
-import { type ToolSyntax, writtenCall } from './tool-syntax.ts';
 
 const [OPEN, CLOSE] = ['<function name="', '</function>'];
 const [OPEN_TEXT, CLOSE_TEXT] = ['<![CDATA[', ']]>'];
@@ -20,14 +18,7 @@ const texts: TaggedTexts = {
   fault: 'the call is not a name with <param name="key"> and their ends',
 };
 
-export const miniCpm5: ToolSyntax = {
-  markers: [],
-  lastCharacters: '>',
-  find: (text, ended, tools) => findTexts(texts, text, ended, tools),
-  mayBegin: (text) => mayBeginWith(text, OPEN),
-  render: (call) => writtenCall(call, partsOf(call.name), written),
-  parts: partsOf,
-};
+export const miniCpm5 = textsSyntax(texts, { markers: [], parts: partsOf, write: written });
 
 function written(value: unknown): string {
   const text = textOrJson(value);

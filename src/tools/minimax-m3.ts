@@ -4,9 +4,9 @@ import { isObject } from '../errors.ts';
 import type { ToolSpec } from '../message.ts';
 import type { CallParts } from '../rendering.ts';
 import { type ReadArguments, readArguments, writableArguments } from './call-arguments.ts';
-import { mayBeginWith, unended } from './tagged-calls.ts';
+import { taggedSyntax } from './tagged-calls.ts';
 import { jsonOfText, typesOf } from './text-arguments.ts';
-import { type FoundCall, type NamedArguments, spacedJson, type ToolSyntax } from './tool-syntax.ts';
+import { type FoundCall, type NamedArguments, spacedJson } from './tool-syntax.ts';
 
 const MARK = ']<]minimax[>[';
 const [OPEN, CLOSE] = [`${MARK}<tool_call>`, `${MARK}</tool_call>`];
@@ -15,24 +15,19 @@ const ITEM = 'item';
 const INVOKE = /^invoke name="([^"]+)"$/;
 const TAG = /^<(\/?)([^<>]+)>/;
 
-export const miniMaxM3: ToolSyntax = {
+export const miniMaxM3 = taggedSyntax({
   markers: [MARK],
   thoughts: otherThinkingTags.miniMax,
-  lastCharacters: '>',
-  find(text, ended, tools) {
-    const start = text.indexOf(OPEN);
-    if (start < 0) return undefined;
-    const close = text.indexOf(CLOSE, start);
-    if (close < 0) return ended ? { start, end: text.length, call: unended(CLOSE) } : undefined;
-    return { start, end: close + CLOSE.length, call: callsIn(text.slice(start + OPEN.length, close), tools) };
-  },
-  mayBegin: (text) => mayBeginWith(text, OPEN),
+  open: OPEN,
+  close: CLOSE,
+  read: callsIn,
+  endOf: (text, body) => text.indexOf(CLOSE, body),
   render: (call) => {
     const { before, after } = partsOf(call.name);
     return before + elements(writableArguments(call) as object) + after;
   },
   parts: partsOf,
-};
+});
 
 function partsOf(name: string): CallParts {
   return {

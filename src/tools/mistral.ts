@@ -1,10 +1,16 @@
 // Tool calls of Mistral: since version 3 of its templates a list in JSON after [TOOL_CALLS], since version 11 a name and [ARGS] for each call.
 import { otherThinkingTags } from '../common/opening.ts';
-import { writableArguments } from './call-arguments.ts';
 import { callsInList } from './call-list.ts';
-import { jsonExtent } from './json-extent.ts';
-import { mayBeginWith } from './tagged-calls.ts';
-import { callWithArguments, type FoundCall, spacedJson, type ToolSyntax } from './tool-syntax.ts';
+import { behindSpace, endOfJson } from './json-extent.ts';
+import { mayBeginWith, openCall } from './tagged-calls.ts';
+import {
+  callWithArguments,
+  type FoundCall,
+  namedCall,
+  spacedArguments,
+  spacedJson,
+  type ToolSyntax,
+} from './tool-syntax.ts';
 
 const [CALLS, ARGS, CALL_ID] = ['[TOOL_CALLS]', '[ARGS]', '[CALL_ID]'];
 const keys = { name: 'name', arguments: 'arguments', id: 'id' };
@@ -21,43 +27,36 @@ const common = {
 
 export const mistral: ToolSyntax = {
   ...common,
-  render: (call) => `${CALLS}[${spacedJson({ name: call.name, arguments: writableArguments(call) })}]`,
+  render: (call) => `${CALLS}[${spacedJson(namedCall(call))}]`,
 };
 
 export const mistralArgs: ToolSyntax = {
   ...common,
   thoughts: otherThinkingTags.mistral,
-  render: (call) => `${CALLS}${call.name}${ARGS}${spacedJson(writableArguments(call))}`,
+  render: (call) => `${CALLS}${call.name}${ARGS}${spacedArguments(call)}`,
 };
 
 function findCalls(text: string, ended: boolean): FoundCall | undefined {
   const start = text.indexOf(CALLS);
   if (start < 0) return undefined;
   const body = start + CALLS.length;
-  const unended = ended ? { start, end: text.length, call: 'the call does not end' } : undefined;
-  const at = body + /^\s*/.exec(text.slice(body))![0].length;
-  if (text[at] === '[' && !/^\[(?:ARGS|CALL_ID)/.test(text.slice(at, at + 8))) {
-    const extent = jsonExtent(text, at);
-    if ('isOpen' in extent) return unended;
-    const end = 'end' in extent ? extent.end : nextCall(text, at);
-    return { start, end, call: callsInList(text.slice(at, end), keys) };
+  const list = behindSpace(text, body);
+  if (text[list] === '[' && !/^\[(?:ARGS|CALL_ID)/.test(text.slice(list, list + 8))) {
+    const end = endOfJson(text, list, CALLS);
+    return end === undefined
+      ? openCall(text, start, ended)
+      : { start, end, call: callsInList(text.slice(list, end), keys) };
   }
   NAMED.lastIndex = body;
   const named = NAMED.exec(text);
   if (!named) {
-    if (NAME_OPEN.test(text.slice(body))) return unended;
+    if (NAME_OPEN.test(text.slice(body))) return openCall(text, start, ended);
     return { start, end: body, call: `the call is neither a JSON list nor a name with ${ARGS}` };
   }
-  const extent = jsonExtent(text, NAMED.lastIndex);
-  if ('isOpen' in extent) return unended;
-  const end = 'end' in extent ? extent.end : nextCall(text, NAMED.lastIndex);
-  const call = callWithArguments(named[1]!, text.slice(NAMED.lastIndex, end));
+  const json = NAMED.lastIndex;
+  const end = endOfJson(text, json, CALLS);
+  if (end === undefined) return openCall(text, start, ended);
+  const call = callWithArguments(named[1]!, text.slice(json, end));
   const id = named[2];
   return { start, end, call: typeof call === 'string' || id === undefined ? call : { ...call, id } };
-}
-
-/** The end of the unreadable part. */
-function nextCall(text: string, from: number): number {
-  const next = text.indexOf(CALLS, from);
-  return next < 0 ? text.length : next;
 }

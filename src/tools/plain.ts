@@ -1,17 +1,14 @@
 // Tool calls for models that were not trained on any: <tool_call>name {"argument": …}</tool_call>, which is short and easy to learn.
-import { writableArguments } from './call-arguments.ts';
-import { findTagged, mayBeginTagged, tagged } from './tagged-calls.ts';
-import { callWithArguments, type NamedArguments, spacedJson, type ToolSyntax } from './tool-syntax.ts';
+import { taggedSyntax } from './tagged-calls.ts';
+import { callWithArguments, spacedArguments } from './tool-syntax.ts';
 
-export const plain: ToolSyntax = {
+export const plain = taggedSyntax({
   markers: [],
-  lastCharacters: '>',
-  find: (text, ended) => findTagged(text, ended, parse),
-  mayBegin: mayBeginTagged,
-  render: (call) => tagged(`${call.name} ${spacedJson(writableArguments(call))}`),
-};
-
-function parse(body: string): NamedArguments | string {
-  const [, name, json] = /^\s*([^\s{]+)\s*(.*)$/s.exec(body) ?? [];
-  return name === undefined ? 'the call has no name' : callWithArguments(name, json!);
-}
+  open: '<tool_call>',
+  close: '</tool_call>',
+  read(body) {
+    const [, name, json] = /^\s*([^\s{]+)\s*(.*)$/s.exec(body) ?? [];
+    return name === undefined ? 'the call has no name' : callWithArguments(name, json!);
+  },
+  render: (call) => `<tool_call>${call.name} ${spacedArguments(call)}</tool_call>`,
+});

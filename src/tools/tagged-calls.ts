@@ -1,43 +1,57 @@
-// Finds calls between an opening and a closing tag, such as <tool_call> and </tool_call>, whatever their syntax.
+// Finds calls between an opening and a closing tag, such as <tool_call> and </tool_call>, whatever stands between them.
+import type { ToolSpec } from '../message.ts';
 import { jsonExtent } from './json-extent.ts';
-import type { FoundCall, NamedArguments } from './tool-syntax.ts';
+import type { FoundCall, ToolSyntax } from './tool-syntax.ts';
 
-const [open, close] = ['<tool_call>', '</tool_call>'];
-
-export function tagged(body: string): string {
-  return open + body + close;
+interface TaggedForm extends Omit<ToolSyntax, 'find' | 'mayBegin' | 'lastCharacters'> {
+  readonly open: string;
+  /** Empty if calls have no closing tag. */
+  readonly close: string;
+  /** Marks of the turn that are neither text nor a call. @default none */
+  readonly around?: readonly string[];
+  /** Reads what is between the tags. */
+  read(body: string, tools: readonly ToolSpec[]): FoundCall['call'];
+  /** The index of the closing tag of a body; below 0 if there is none yet. @default the body has a JSON object, in whose strings the tag is text */
+  endOf?(text: string, body: number, close: string): number;
 }
 
-/** Finds a tagged call, whose body has a JSON object: a closing tag in one of its strings is text. */
-export function findTagged(
-  text: string,
-  ended: boolean,
-  parse: (body: string) => NamedArguments | string,
-): FoundCall | undefined {
-  const start = text.indexOf(open);
-  if (start < 0) return undefined;
-  const bodyStart = start + open.length;
-  const bodyEnd = endOfBody(text, bodyStart, close);
-  if (bodyEnd >= 0) return { start, end: bodyEnd + close.length, call: parse(text.slice(bodyStart, bodyEnd)) };
-  return ended ? { start, end: text.length, call: unended(close) } : undefined;
+export function taggedSyntax({
+  open,
+  close,
+  around = [],
+  read,
+  endOf = endOfObject,
+  ...others
+}: TaggedForm): ToolSyntax {
+  return {
+    ...others,
+    lastCharacters: '>',
+    find(text, ended, tools) {
+      const start = text.indexOf(open);
+      const mark = markBefore(text, around, start);
+      if (mark || start < 0) return mark;
+      const body = start + open.length;
+      const end = endOf(text, body, close);
+      if (end < 0) return openCall(text, start, ended, close);
+      return { start, end: end + close.length, call: read(text.slice(body, end), tools) };
+    },
+    mayBegin: (text) => mayBeginWith(text, open, ...around),
+  };
 }
 
-/** The error of a call without its end. */
-export const unended = (end: string) => `the call does not end with ${end}`;
-
-/** The index of the closing tag behind a body with a JSON object; below 0 if there is none yet. */
-export function endOfBody(text: string, bodyStart: number, close: string): number {
-  const first = text.indexOf(close, bodyStart);
-  const json = text.indexOf('{', bodyStart);
+function endOfObject(text: string, body: number, close: string): number {
+  const first = text.indexOf(close, body);
+  const json = text.indexOf('{', body);
   if (first < 0 || json < 0 || first < json) return first;
   const extent = jsonExtent(text, json);
   if ('isOpen' in extent) return -1;
   return text.indexOf(close, 'end' in extent ? extent.end : extent.brokenAfter);
 }
 
-/** See `ToolSyntax.mayBegin`. */
-export function mayBeginTagged(text: string): number {
-  return mayBeginWith(text, open);
+/** A call that has not ended: none yet, or one with an error if no more text will come. @param close what would end it */
+export function openCall(text: string, start: number, ended: boolean, close?: string): FoundCall | undefined {
+  const call = close ? `the call does not end with ${close}` : 'the call does not end';
+  return ended ? { start, end: text.length, call } : undefined;
 }
 
 /** See `ToolSyntax.mayBegin`, of what begins with one of these tags. */

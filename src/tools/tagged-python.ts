@@ -1,7 +1,7 @@
 // Finds calls that are written as in Python between two tags.
 import { messageOf } from '../errors.ts';
 import { pythonCalls } from './python-calls.ts';
-import { mayBeginWith, unended } from './tagged-calls.ts';
+import { mayBeginWith, openCall } from './tagged-calls.ts';
 import type { FoundCall, ToolSyntax } from './tool-syntax.ts';
 
 export function pythonBetween(open: string, close: string): Pick<ToolSyntax, 'find' | 'mayBegin'> {
@@ -18,7 +18,7 @@ export function pythonBetween(open: string, close: string): Pick<ToolSyntax, 'fi
         fault ??= call;
         if (!endsInString(text.slice(bodyStart, at))) return { start, end: at + close.length, call };
       }
-      return ended ? { start, end: text.length, call: fault ?? unended(close) } : undefined;
+      return ended && fault ? { start, end: text.length, call: fault } : openCall(text, start, ended, close);
     },
     mayBegin: (text) => mayBeginWith(text, open),
   };

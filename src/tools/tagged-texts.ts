@@ -1,10 +1,10 @@
 // Finds calls between two tags that have a name and then, between marks of their own, keys and texts: <arg_key>a</arg_key><arg_value>5</arg_value>.
 import type { ToolSpec } from '../message.ts';
 import type { CallParts } from '../rendering.ts';
-import { mayBeginWith, unended } from './tagged-calls.ts';
-import { callFromTexts, callInTexts, type WrittenArgument } from './text-arguments.ts';
+import { markBefore, mayBeginWith, openCall } from './tagged-calls.ts';
+import { callFromTexts, textOrJson, type WrittenArgument } from './text-arguments.ts';
 import { textCursor } from './text-cursor.ts';
-import type { FoundCall, NamedArguments, ToolSyntax } from './tool-syntax.ts';
+import { type FoundCall, type NamedArguments, type ToolSyntax, writtenCall } from './tool-syntax.ts';
 
 /** The patterns match where the one before has ended, but for the ends of texts, which are searched for. */
 export interface TaggedTexts {
@@ -24,24 +24,33 @@ export interface TaggedTexts {
   readonly fault: string;
 }
 
-/** The syntax of such calls, where values are written as texts. @param parts of a call, by its name */
+interface TextsForm extends Pick<ToolSyntax, 'markers' | 'thoughts'> {
+  /** The parts of a call, by its name. */
+  readonly parts: (name: string) => CallParts;
+  /** Writes a value. @default strings as they are, everything else as JSON */
+  readonly write?: (value: unknown) => string;
+  /** Marks of the turn that are neither text nor a call. @default none */
+  readonly around?: readonly string[];
+}
+
+/** The syntax of such calls. */
 export function textsSyntax(
   texts: TaggedTexts,
-  parts: (name: string) => CallParts,
-  others: Pick<ToolSyntax, 'markers' | 'thoughts'>,
+  { parts, write = textOrJson, around = [], ...others }: TextsForm,
 ): ToolSyntax {
   return {
     ...others,
     lastCharacters: '>',
-    find: (text, ended, tools) => findTexts(texts, text, ended, tools),
-    mayBegin: (text) => mayBeginWith(text, texts.open),
-    render: (call) => callInTexts(call, parts(call.name)),
+    find: (text, ended, tools) =>
+      markBefore(text, around, text.indexOf(texts.open)) ?? findTexts(texts, text, ended, tools),
+    mayBegin: (text) => mayBeginWith(text, texts.open, ...around),
+    render: (call) => writtenCall(call, parts(call.name), write),
     parts,
   };
 }
 
 /** See `ToolSyntax.find`. A text may be anything: without its end, nothing behind it is known. */
-export function findTexts(
+function findTexts(
   { open, close, name, key, argument, tail, end, fault }: TaggedTexts,
   text: string,
   ended: boolean,
@@ -51,7 +60,7 @@ export function findTexts(
   if (start < 0) return undefined;
   const calls: NamedArguments[] = [];
   const cursor = textCursor(text, start + open.length);
-  const unfinished = ended ? { start, end: text.length, call: unended(close) } : undefined;
+  const unfinished = openCall(text, start, ended, close);
   for (let called = cursor.next(name)?.[1]; called !== undefined; called = cursor.next(name)?.[1]) {
     const entries: WrittenArgument[] = [];
     for (let mark = cursor.next(key); mark; mark = cursor.next(key)) {
@@ -61,7 +70,7 @@ export function findTexts(
       entries.push([given, value, isString]);
     }
     if (!cursor.next(tail)) break;
-    calls.push(callFromTexts(called, entries, tools));
+    calls.push(callFromTexts(called.trim(), entries, tools));
     if (!end || cursor.next(end)) return { start, end: cursor.at, call: end ? calls : calls[0]! };
   }
   const closing = text.indexOf(close, cursor.at);

@@ -1,10 +1,9 @@
 // Arguments that are written as texts without quotes: the tool's schema says whether `5` is a number or a text.
 import { isObject } from '../errors.ts';
 import type { ToolSpec } from '../message.ts';
-import type { CallParts } from '../rendering.ts';
 import { type ReadArguments, readArguments } from './call-arguments.ts';
 import { pythonValue } from './python-calls.ts';
-import { type NamedArguments, spacedJson, writtenCall } from './tool-syntax.ts';
+import { type NamedArguments, spacedJson } from './tool-syntax.ts';
 
 type JsonType = 'string' | 'number' | 'boolean' | 'null' | 'array' | 'object';
 
@@ -42,11 +41,7 @@ export function jsonOfText(text: string, schema: unknown): string {
   return jsonOf(text, typesOf(schema));
 }
 
-/** A call as such syntaxes write it: strings as they are, everything else as JSON. */
-export function callInTexts(call: NamedArguments, parts: CallParts): string {
-  return writtenCall(call, parts, textOrJson);
-}
-
+/** A value as such syntaxes write it: strings as they are, everything else as JSON. */
 export function textOrJson(value: unknown): string {
   return typeof value === 'string' ? value : spacedJson(value);
 }

@@ -243,6 +243,15 @@ function parsed<T>(json: string, read: (value: Record<string, unknown>) => T): T
   }
 }
 
+/** The object that describes a call, with the numbers that the model wrote. */
+export function namedCall(call: NamedArguments) {
+  return { name: call.name, arguments: writableArguments(call) };
+}
+
+export function spacedArguments(call: NamedArguments): string {
+  return spacedJson(writableArguments(call));
+}
+
 /** JSON with Python's spaces after commas and colons, which models saw in training. */
 export function spacedJson(value: unknown): string {
   // Strings in JSON contain no line feeds, so every line feed here is layout.
