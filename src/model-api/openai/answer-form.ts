@@ -111,8 +111,8 @@ function readable<T>(field: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    const isKnown = error instanceof SchemaUnsupported || error instanceof RangeError;
-    if (isKnown) throw new ApiError(400, 'invalid_value', error.message, field);
+    if (error instanceof SchemaUnsupported) throw new ApiError(400, 'invalid_value', error.message, field);
+    if (error instanceof RangeError) throw new ApiError(400, 'invalid_value', 'schema: it is nested too deeply', field);
     throw error;
   }
 }

@@ -1,5 +1,9 @@
 // Errors as OpenAI's interface answers with them.
 import type { z } from 'zod';
+import { shortened } from '../../errors.ts';
+
+/** Messages name fields and models of requests, which may have megabytes. */
+const MOST_CHARACTERS = 1000;
 
 /** A request that cannot be answered. `param` names the field that is to blame. */
 export class ApiError extends Error {
@@ -8,10 +12,10 @@ export class ApiError extends Error {
   readonly param: string | null;
 
   constructor(status: ApiError['status'], code: string, message: string, param: string | null = null) {
-    super(message);
+    super(shortened(message, MOST_CHARACTERS));
     this.status = status;
     this.code = code;
-    this.param = param;
+    this.param = param && shortened(param, MOST_CHARACTERS);
   }
 
   /** The body of the answer, as OpenAI's clients read it. */

@@ -18,6 +18,7 @@ import {
   usageOf,
 } from './answers.ts';
 import { ApiError } from './api-error.ts';
+import { othersTurn } from './others-turn.ts';
 import { charactersIn } from './request-size.ts';
 import { type ChatRequest, messagesOf, toolChoiceOf, toolsOf } from './requests.ts';
 import type { AnsweringModel, Piece, SamplingJob, ServedCompletion } from './served-model.ts';
@@ -29,26 +30,29 @@ export async function chatCompletion(
 ): Promise<object> {
   const prompt = promptOf(model, request);
   const completions = await model.complete(jobOf(model, prompt, request, signal));
+  const choices: object[] = [];
+  for (const [index, completion] of completions.entries()) {
+    if (index > 0) await othersTurn(signal);
+    const message = told(model, index, answerOf(model, request, prompt, completion));
+    const { content, toolCalls = [] } = message;
+    choices.push({
+      index,
+      message: {
+        role: 'assistant',
+        content: content === '' && (toolCalls.length > 0 || forcesCall(request)) ? null : content,
+        refusal: null,
+        ...thoughtsOf(message),
+        ...(toolCalls.length > 0 && { tool_calls: toolCallsOf(toolCalls, model, index) }),
+      },
+      logprobs: request.logprobs ? chatLogprobs(model.tokenizer, tokenForm(request))(completion.tokens) : null,
+      finish_reason: finishReason(completion, toolCalls),
+      ...(toolCalls.length === 0 && stopReason(completion)),
+      ...(request.return_token_ids && { token_ids: completion.ids }),
+    });
+  }
   return {
     ...headOf(model, 'chat.completion'),
-    choices: completions.map((completion, index) => {
-      const message = told(model, index, answerOf(model, request, prompt, completion));
-      const { content, toolCalls = [] } = message;
-      return {
-        index,
-        message: {
-          role: 'assistant',
-          content: content === '' && (toolCalls.length > 0 || forcesCall(request)) ? null : content,
-          refusal: null,
-          ...thoughtsOf(message),
-          ...(toolCalls.length > 0 && { tool_calls: toolCallsOf(toolCalls, model, index) }),
-        },
-        logprobs: request.logprobs ? chatLogprobs(model.tokenizer, tokenForm(request))(completion.tokens) : null,
-        finish_reason: finishReason(completion, toolCalls),
-        ...(toolCalls.length === 0 && stopReason(completion)),
-        ...(request.return_token_ids && { token_ids: completion.ids }),
-      };
-    }),
+    choices,
     ...(request.return_token_ids && { prompt_token_ids: prompt.ids }),
     usage: usageOf([prompt.ids], completions),
   };

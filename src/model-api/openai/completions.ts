@@ -1,8 +1,8 @@
 // POST /v1/completions
-import { setImmediate } from 'node:timers/promises';
 import { textForm } from './answer-form.ts';
 import { completionLogprobs, finishReason, headOf, tokenForm, usageOf } from './answers.ts';
 import { ApiError } from './api-error.ts';
+import { othersTurn } from './others-turn.ts';
 import type { CompletionRequest } from './requests.ts';
 import type { AnsweringModel, Piece, SamplingJob, ScoredToken, ServedCompletion } from './served-model.ts';
 import { charactersIn } from './token-texts.ts';
@@ -26,19 +26,21 @@ export async function completion(
   const echoes = await echoesOf(model, request, job);
   const completions = await model.complete(job);
   tellAnswers(model, completions);
+  const choices: object[] = [];
+  for (const [index, each] of completions.entries()) {
+    if (index > 0) await othersTurn(signal);
+    const { echo, logprobsOf } = placeOf(model, request, job, echoes, index);
+    choices.push({
+      index,
+      text: (echo?.text ?? '') + each.text,
+      logprobs: logprobsOf([...(echo?.tokens ?? []), ...each.tokens]),
+      finish_reason: finishReason(each),
+      ...(request.return_token_ids && { prompt_token_ids: promptOf(request, job, index), token_ids: each.ids }),
+    });
+  }
   return {
     ...headOf(model, 'text_completion'),
-    choices: completions.map((each, index) => {
-      const { echo, logprobsOf } = placeOf(model, request, job, echoes, index);
-      const logprobs = logprobsOf([...(echo?.tokens ?? []), ...each.tokens]);
-      return {
-        index,
-        text: (echo?.text ?? '') + each.text,
-        logprobs,
-        finish_reason: finishReason(each),
-        ...(request.return_token_ids && { prompt_token_ids: promptOf(request, job, index), token_ids: each.ids }),
-      };
-    }),
+    choices,
     usage: usageOf(job.prompts, completions),
   };
 }
@@ -72,7 +74,11 @@ export async function completionChunks(
     const finish_reason = end ? finishReason(end) : null;
     send({ ...head, choices: [{ index, text, logprobs, finish_reason, ...ids }], ...usage });
   };
-  for (const [index, { echo }] of places.entries()) if (echo) piece(index, echo.text, echo.tokens ?? [], []);
+  for (const [index, { echo }] of places.entries()) {
+    if (!echo) continue;
+    if (index > 0) await othersTurn(signal);
+    piece(index, echo.text, echo.tokens ?? [], []);
+  }
   const completions = await model.complete({
     ...job,
     onPiece: (index: number, { text, tokens }: Piece) => piece(index, text, tokens),
@@ -150,8 +156,7 @@ async function jobOf(model: AnsweringModel, request: CompletionRequest, signal: 
       model.promptIds?.(index, prompt, addSpecialTokens) ??
         (typeof prompt === 'string' ? model.tokenizer.encode(prompt, { addSpecialTokens }) : prompt),
     );
-    // Other requests are answered while many prompts are tokenised.
-    await setImmediate();
+    await othersTurn(signal);
   }
   const form = textForm(request);
   const job = { prompts, request, maxTokens, topLogprobs: logprobs ?? 0, continues: true, form, signal };

@@ -121,10 +121,14 @@ export class ServedModel {
     return [...(this.renderer.stopTexts ?? []), ...stopsOf(request)];
   }
 
-  /** Throws an `ApiError` for prompts that are too long, or too many. */
-  assertFits({ prompts, request, maxTokens }: SamplingJob): void {
+  /** Throws an `ApiError` for prompts that are too long, or too many, and for more likeliest tokens than an answer can report. */
+  assertFits({ prompts, request, maxTokens, topLogprobs = 0 }: SamplingJob): void {
     this.assertFew(prompts.length, request);
     for (const prompt of prompts) this.#assertRoom(prompt.length, maxTokens);
+    const { contextLength } = this.#policy;
+    const room = ({ length }: readonly number[]) => Math.min(maxTokens ?? contextLength, contextLength - length);
+    const tokens = prompts.reduce((sum, prompt) => sum + room(prompt), 0) * (request.n ?? 1);
+    assertFewLikeliest(tokens, topLogprobs);
   }
 
   /** Throws an `ApiError` if so many prompts ask for more completions than can be kept in memory until all are answered. */
@@ -202,6 +206,7 @@ export class ServedModel {
       const message = `A request may ask for the log-probabilities of ${MOST_ECHOED} tokens of prompts, not of ${tokens}`;
       throw new ApiError(400, 'too_many_tokens', message, 'prompt');
     }
+    assertFewLikeliest(tokens, topLogprobs);
     const reading = this.#reading.then(() => policy.textLogprobs!(prompts, { topLogprobs, signal }));
     this.#reading = reading.catch(() => {});
     const read = await reading;
@@ -363,6 +368,15 @@ function allowedBy({ allowed_token_ids }: SamplingRequest): Pick<SampleRequest, 
 
 /** The most tokens of prompts whose log-probabilities one request may ask for. */
 const MOST_ECHOED = 2 ** 18;
+
+/** The most likeliest tokens that one answer may report, in all its places together: they take 300 MB as JSON. */
+const MOST_LIKELIEST = 2 ** 22;
+
+function assertFewLikeliest(tokens: number, each: number): void {
+  if (tokens * each <= MOST_LIKELIEST) return;
+  const message = `A request may ask for ${MOST_LIKELIEST} likeliest tokens, not for ${each} in each of ${tokens} places: set max_tokens, or ask for fewer`;
+  throw new ApiError(400, 'too_many_tokens', message, 'logprobs');
+}
 
 function tokensOf({
   ids,

@@ -18,8 +18,12 @@ export interface TextBegin {
   readonly offset?: number;
 }
 
+/** What tokens of bytes say, which is the same in every place. */
+const ofBytes = new WeakMap<Tokenizer, Map<number, TokenText>>();
+
 export class TokenTexts {
   readonly #tokenizer: Tokenizer;
+  readonly #known: Map<number, TokenText>;
   #before: number | undefined;
   /** Where the run of bytes begins, or the next token. */
   #offset: number;
@@ -32,6 +36,8 @@ export class TokenTexts {
 
   constructor(tokenizer: Tokenizer, { before, offset = 0 }: TextBegin = {}) {
     this.#tokenizer = tokenizer;
+    this.#known = ofBytes.get(tokenizer) ?? new Map();
+    ofBytes.set(tokenizer, this.#known);
     this.#before = before;
     this.#offset = offset;
   }
@@ -40,8 +46,14 @@ export class TokenTexts {
   at(id: number, skipSpecial: boolean): TokenText {
     const special = this.#tokenizer.specialIds.has(id);
     if (special && skipSpecial) return { text: this.#tokenizer.decode([id]), bytes: [], isWhole: true };
+    const known = this.#known.get(id);
+    if (known) return known;
     const bytes = this.#tokenizer.bytesOf(id);
-    if (bytes) return { text: escaped(bytes), bytes: [...bytes], isWhole: isWhole(bytes) };
+    if (bytes) {
+      const told = { text: escaped(bytes), bytes: [...bytes], isWhole: isWhole(bytes) };
+      this.#known.set(id, told);
+      return told;
+    }
     const text = textBehind(this.#before, [id], this.#tokenizer, { skipSpecialTokens: skipSpecial });
     return { text, bytes: [...new TextEncoder().encode(text)], isWhole: true };
   }
