@@ -15,11 +15,21 @@ function run(folder: string, command: string, ...args: string[]): string {
   return execFileSync(command, args, { cwd: folder, env, encoding: 'utf8', maxBuffer: 1 << 26, stdio: 'pipe' });
 }
 
-/** The oldest Node that the package is for, as a package of npm that holds the program. */
-function oldestNode(): { readonly name: string; readonly version: string } {
+/** The oldest Node that the package is for. */
+function oldestNode(): string {
   const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  return `${/\d+\.\d+/.exec(engines.node)![0]}.0`;
+}
+
+/** Installs a version of Node, which npm has as a package, and returns the path of the program. */
+function installNode(folder: string, version: string): string {
   const system = process.platform === 'win32' ? 'win' : process.platform;
-  return { name: `node-${system}-${process.arch}`, version: `${/\d+\.\d+/.exec(engines.node)![0]}.0` };
+  const name = `node-${system}-${process.arch}`;
+  const install = 'install --ignore-scripts --prefer-offline --no-audit --no-save'.split(' ');
+  run(folder, 'npm', ...install, `${name}@${version}`);
+  const node = join(folder, 'node_modules', name, 'bin', 'node');
+  assert.equal(run(folder, node, '--version').trim(), `v${version}`);
+  return node;
 }
 
 /** A program by somebody who does not know the sources: every protocol implemented, with the types that its methods take and return named. */
@@ -143,7 +153,7 @@ const mostModules: Readonly<Record<string, number>> = {
   'gradus/renderers': 102,
   'gradus/rewards': 105,
   'gradus/tensor': 30,
-  'gradus/training': 105,
+  'gradus/training': 112,
 };
 
 /** Imports each entry of the installed package in a process of its own. */
@@ -222,11 +232,7 @@ test('the tarball installs into an empty folder and runs the demo there', { time
   assert.equal(run(folder, process.execPath, '--input-type=commonjs', '-e', required).trim(), 'A function');
 
   // The sources run only with Node 24, so only this test notices features that the oldest Node lacks.
-  const { name, version } = oldestNode();
-  const install = 'install --ignore-scripts --prefer-offline --no-audit --no-save'.split(' ');
-  run(folder, 'npm', ...install, `${name}@${version}`);
-  const oldest = join(folder, 'node_modules', name, 'bin', 'node');
-  assert.equal(run(folder, oldest, '--version').trim(), `v${version}`);
+  const oldest = installNode(folder, oldestNode());
   const gradus = (...args: string[]) =>
     JSON.parse(run(folder, oldest, 'node_modules/gradus/bin/gradus', ...args, '--json'));
   const { problems, before, after } = gradus('demo');
@@ -240,6 +246,14 @@ test('the tarball installs into an empty folder and runs the demo there', { time
   const said = run(folder, oldest, 'first.mts');
   const [, first, last] = /^right before: (0\.\d+), after: (\d\.?\d*)$/.exec(said.trim()) ?? assert.fail(said);
   assert.ok(Number(first) <= 0.5 && Number(last) >= 0.9, said);
+
+  // What is older says so when it imports what trains.
+  const older = installNode(folder, '18.20.8');
+  for (const entry of ['gradus', 'gradus/training']) {
+    const code = `import('${entry}').catch(({ code, message }) => console.log(code, message))`;
+    const refused = run(folder, older, '--input-type=module', '-e', code).trim();
+    assert.equal(refused, 'NODE_TOO_OLD gradus needs Node 22.18 or newer, this is Node 18.20.8');
+  }
 });
 
 test('user code within a checkout gets its sources, even if it has been built', (t) => {

@@ -1,4 +1,5 @@
 // Functions that import what they need when they are called, so that importing the package loads little of it.
+import './supported-node.ts';
 import type { Agent } from '../agent.ts';
 import type { ObtainModelOptions } from '../backends/model-files/find-model.ts';
 import type { NativeModel } from '../backends/native/native-model.ts';

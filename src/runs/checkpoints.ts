@@ -11,7 +11,7 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { crc32 } from 'node:zlib';
+import zlib from 'node:zlib'; // as a whole: Node 18, which lacks a function of it, would not get as far as saying that it is too old
 import { codeOf, GradusError, isObject } from '../errors.ts';
 import {
   type CheckpointPointer,
@@ -232,7 +232,7 @@ function fingerprint(path: string): FileFingerprint {
       const read = readSync(file, buffer, 0, buffer.length, null);
       if (read === 0) return { bytes, crc32: sum };
       bytes += read;
-      sum = crc32(buffer.subarray(0, read), sum);
+      sum = zlib.crc32(buffer.subarray(0, read), sum);
     }
   } finally {
     closeSync(file);
