@@ -113,6 +113,40 @@ test('a single problem that repeats the error is not listed, several are', () =>
   });
 });
 
+test('a sample says who said what, and which tools were called', () => {
+  const called = [{ id: 'c1', name: 'lookup', arguments: { item: 'hat' } }];
+  const said = [
+    { role: 'assistant', content: '', toolCalls: called },
+    { role: 'tool', content: 'hat costs 3', toolCallId: 'c1' },
+    { role: 'assistant', content: 'It costs 3.' },
+  ];
+  const sample = {
+    step: 8,
+    prompt: [{ role: 'user', content: 'What does a hat cost?' }],
+    completion: 'It costs 3.',
+    messages: said,
+    stop_reason: 'completed',
+    reward: 1,
+    rewards: { right: 1 },
+    example: {},
+  };
+  const brief = inBrief({ ok: true, schema: 'sample.result/1', command: 'sample', samples: [sample] });
+  assertFollows(brief);
+  assert.deepEqual((brief as { samples: object }).samples, [
+    {
+      prompt: sample.prompt,
+      completion: 'It costs 3.',
+      messages: [
+        { role: 'assistant', content: '', toolCalls: [{ name: 'lookup', arguments: { item: 'hat' } }] },
+        { role: 'tool', content: 'hat costs 3' },
+        said[2],
+      ],
+      stop_reason: 'completed',
+      reward: 1,
+    },
+  ]);
+});
+
 test('fields are exactly those that are named, unabridged', async () => {
   const fields = async (text: string) => {
     const { ok, schema, of, command, ...kept } = (await onlyFields(text, 'runs wait', schemas))(waited) as {

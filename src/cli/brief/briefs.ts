@@ -17,7 +17,10 @@ const TRAINED = `${METRICS},best_checkpoint,ended_by,${EVALS},${VERDICT},warning
 const SWEPT =
   'steps,ended_by,table[:5]{rank,trial,settings,step,score{value,interval},difference{value,interval},runs[?error]{dir,error}},best';
 const EVALUATED = `completions,evaluation{step,problems,${HELD_OUT}},baseline{step,${HELD_OUT}},${VERDICT},requirements`;
-const COMPLETION = 'completion[:300],stop_reason,error,reward,errors';
+const SAID = 'role,toolCalls{name,arguments}';
+/** `messages` are there if `completion`, the last turn, is not all that the policy said. */
+const COMPLETION = `messages{content[:300],${SAID}},completion[:300],stop_reason,error,reward,errors`;
+const SAMPLE = `prompt{content[-300:],${SAID}},${COMPLETION}`;
 
 /** Fields by the name in the object's `schema`. */
 const rows = {
@@ -38,7 +41,7 @@ const rows = {
   'mcp.result/1': 'tools{name,description[:60]}',
   'plan.result/1':
     'gpus,parameters,layouts[?fits]{engine,method,sharding,gpus_used,needed,largest_batch,least_gpus,refused},note',
-  'preflight.result/1': `${CHECKS},${METRICS.replace('reward_std', 'reward_std,groups/*')},samples[:2]{prompt.content[-300:],${COMPLETION}}`,
+  'preflight.result/1': `${CHECKS},${METRICS.replace('reward_std', 'reward_std,groups/*')},samples[:2]{${SAMPLE}}`,
   'presets.result/1': 'presets{name,when}',
   'replay.result/1': 'reward,compared,mean,frac_mixed,correlation,differences[:3],failures,errors[:3]',
   'rewards.list.result/1': 'rewards{name,description}',
@@ -50,11 +53,11 @@ const rows = {
   'runs.list.result/1':
     'runs[:20]{id,status,step,max_steps,held_out,best_checkpoint{step,path},verdict.learning,alerts,tags,note},damaged[:5]',
   'runs.show.result/2': `${PROGRESS},${METRICS},time,${EVALS},${VERDICT},${ALERTS},tags,note,best_checkpoint,card,evaluation,problems[:5]{problem,answer,greedy{text[:300],correct,reward}}`,
-  'runs.snapshot.result/2': `run{dir},around,${METRICS.replace('metrics{', 'metrics{step,')},alerts{rule,text},groups[:2]{id,prompt.content[-300:],completions[:4]{text[:300],reward,advantage,stop_reason}}`,
+  'runs.snapshot.result/2': `run{dir},around,${METRICS.replace('metrics{', 'metrics{step,')},alerts{rule,text},groups[:2]{id,prompt{content[-300:],${SAID}},completions[:4]{text[:300],messages{content[:300],${SAID}},reward,advantage,stop_reason}}`,
   'runs.stop.result/1': 'run{dir,status,step,max_steps},asked,checkpoint',
   'runs.tail.result/2': `run{status,step},time,${METRICS.replace('metrics{', 'metrics[-10:]{step,')},evals[-5:]{step,${HELD_OUT}},alerts{step,level,rule,text,suggestion},next_since`,
   'runs.wait.result/1': `run{status,step},time,result{${TRAINED}}`,
-  'sample.result/1': `run,samples[:20]{prompt.content[-300:],${COMPLETION}}`,
+  'sample.result/1': `run,samples[:20]{${SAMPLE}}`,
   'sweep.plan/1': 'dir,method,metric,seeds,trials[:20],rungs,runs,steps,would_run',
   'sweep.result/1': `dir,metric,${SWEPT},next`,
   'sweep.status/1': `sweep{status,error},result{metric,${SWEPT}},next`,
