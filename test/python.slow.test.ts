@@ -69,7 +69,10 @@ class Echo:
 });
 
 test('its own output is on stderr, and stdout is one object', () => {
-  const file = write('printing.py', 'def score(completions):\n    print("I was here")\n    return [1]');
+  const file = write(
+    'printing.py',
+    'def score(completions):\n    print("I was here")\n    return [1 for _ in completions]',
+  );
   const cases = write('cases.jsonl', '{"completion": "x"}\n');
   const args = ['rewards', 'test', '--reward', `${file}:score`, '--input', cases, '--json'];
   const { PYTHONUNBUFFERED: _, ...env } = process.env;
@@ -79,7 +82,7 @@ test('its own output is on stderr, and stdout is one object', () => {
 });
 
 test('without a Python the command says so, and exits with 3', () => {
-  const file = write('any.py', 'def score(completions): return [1]');
+  const file = write('any.py', 'def score(completions): return [1 for _ in completions]');
   const cases = write('cases.jsonl', '{"completion": "x"}\n');
   const args = ['rewards', 'test', '--reward', `${file}:score`, '--input', cases, '--json'];
   const { status, stdout } = spawnSync(process.execPath, [launcher, ...args], {
@@ -111,7 +114,7 @@ test('processes that a reward forked are gone after the command', async () => {
   const pidFile = join(folder, 'forked');
   const file = write(
     'forks.py',
-    `import os, time\ndef score(completions):\n    pid = os.fork()\n    if pid == 0: time.sleep(60)\n    open(${JSON.stringify(pidFile)}, "w").write(str(pid))\n    return [1.0]`,
+    `import os, time\ndef score(completions):\n    pid = os.fork()\n    if pid == 0: time.sleep(60)\n    open(${JSON.stringify(pidFile)}, "w").write(str(pid))\n    return [1.0 for _ in completions]`,
   );
   const cases = write('cases.jsonl', '{"completion": "x"}\n');
   const args = [launcher, 'rewards', 'test', '--reward', `${file}:score`, '--input', cases];

@@ -103,7 +103,7 @@ describe('a function in Python that takes completions for messages', () => {
   test('fails as it does where it fails on messages, too, and cases of both kinds are named', async () => {
     const odd = code(
       'odd.py',
-      'def score(completions, answer):\n    if answer[0] == "0":\n        return [0]\n    return [c.nothing for c in completions]\n',
+      'def score(completions, answer):\n    if answer[0] == "0":\n        return [0] * len(answer)\n    return [c.nothing for c in completions]\n',
     );
     const completion = [{ role: 'assistant', content: 'five' }];
     const failed = await testReward({ reward: odd, input: cases({ completion: 'four', answer: '4' }) });
@@ -138,7 +138,7 @@ describe('agreement', () => {
       `export function score({ completions, log }) {
          log('length', completions[0].length);
          if (completions[0] === 'bad') throw new Error('cannot\\nread it');
-         return [0.5];
+         return completions.map(() => 0.5);
        }`,
     );
     const input = cases({ completion: 'bad', expected: null }, { completion: 'fine!', expected: 0.5000001 });
@@ -200,4 +200,36 @@ test('the part of completions that prompts have written is given, or is the end 
     { prompt: 'Q: 1+1', completion: '<think>a</think>b', expected: 1 },
   );
   assert.equal((await testReward({ reward: 'think_format', input: prompts })).agreement?.fraction, 1);
+});
+
+test('a function that fails on two completions together failed on every case', async () => {
+  const alone = code('alone.js', 'export const score = ({ completions: [text] }) => [Number(text === "4")];');
+  const input = cases({ completion: '4', expected: 1 }, { completion: '5', expected: 0 });
+  const { scores, errors, agreement } = await testReward({ reward: alone, input });
+  assert.deepEqual(scores, [null, null]);
+  assert.deepEqual(
+    errors.map(({ index, message }) => [index, message.split(';')[0]]),
+    [0, 1].map((index) => [index, 'it returned 1 scores for 2 completions']),
+  );
+  assert.equal(agreement?.agreed, 0);
+  const compares = code(
+    'compares.js',
+    'export const score = ({ completions }) => completions.map((text) => 1 / completions.filter((other) => other === text).length);',
+  );
+  assert.deepEqual((await testReward({ reward: compares, input })).scores, [1, 1], 'scores are those of cases alone');
+});
+
+test('after a case that takes too long, the rest is not tried', async () => {
+  const hanging = code(
+    'hanging.js',
+    'export const score = ({ completions: [text] }) => (text === "wait" ? new Promise(() => setInterval(() => {}, 1000)) : [1]);',
+  );
+  const input = cases({ completion: 'a' }, { completion: 'wait' }, { completion: 'wait' }, { completion: 'b' });
+  const { scores, errors } = await testReward({ reward: hanging, input, timeLimit: 200 });
+  assert.deepEqual(scores, [1, null, null, null]);
+  assert.deepEqual(errors, [
+    { index: 1, message: 'it took longer than 0.2 s' },
+    { index: 2, message: 'not tried, since case 2 took too long' },
+    { index: 3, message: 'not tried, since case 2 took too long' },
+  ]);
 });

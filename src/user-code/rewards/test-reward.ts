@@ -26,13 +26,16 @@ export interface TestRewardOptions {
   readonly input: string;
   /** The part of the completions that rendered prompts already contained, such as `<think>`. @default the tag that a case's prompt ends in, if it is a text */
   readonly opening?: string | undefined;
+  /** The time limit of a call, in milliseconds. @default 30_000 */
+  readonly timeLimit?: number;
 }
 
 /** Scores that differ by no more than this are the same. */
 const TOLERANCE = 1e-6;
 
 /**
- * Each case is scored by itself, as a group of one, so that a failing one does not affect the others. Reward functions see every column but
+ * Each case is scored by itself, as a group of one, so that a failing one does not affect the others; after one that takes too long the rest is not tried. If the reward
+ * then fails on two completions together, as a run gives them, all cases failed. Reward functions see every column but
  * `completion` and `expected`; `completionIds` are empty, since there is no tokenizer. Functions in Python get completions as lists of messages where
  * all cases give them so, else as texts; if all of them then fail as functions written for a chat template do, they are given as messages after all.
  * Throws `REWARD_UNKNOWN`, `CONFIG_INVALID`, `REWARD_LOAD_FAILED`, `CASE_INVALID`, and what `loadRows` throws.
@@ -45,15 +48,16 @@ export async function testReward(options: TestRewardOptions): Promise<RewardTest
     rewardByName(options.reward, options.rewardConfig ?? {}, { conversational });
   const reward = await open(conversational);
   const cases = rows.map((row, index) => parseCase(row, index, options));
+  const { timeLimit = 30_000 } = options;
   const errorOf = ({ errors }: Reward) => errors?.[reward.name];
-  let verdicts = await scoreEach(cases, reward);
+  let verdicts = await scoreAll(cases, reward, timeLimit);
   let asMessages = false;
   if (
     !conversational &&
     isPython(options.reward) &&
     verdicts.every((verdict) => wantsMessages(errorOf(verdict) ?? ''))
   ) {
-    const again = await scoreEach(cases, await open(true));
+    const again = await scoreAll(cases, await open(true), timeLimit);
     asMessages = again.some((verdict) => !wantsTexts(errorOf(verdict) ?? ''));
     if (asMessages) verdicts = again;
   }
@@ -74,11 +78,24 @@ export async function testReward(options: TestRewardOptions): Promise<RewardTest
   };
 }
 
-async function scoreEach(cases: readonly Case[], reward: NamedReward): Promise<Reward[]> {
-  const rewardModel = weightedRewards([reward]);
+async function scoreAll(cases: readonly Case[], reward: NamedReward, timeLimit: number): Promise<Reward[]> {
+  const rewardModel = weightedRewards([reward], { timeLimit });
   const verdicts: Reward[] = [];
-  for (const { columns, trajectory } of cases) verdicts.push(...(await rewardModel.score(columns, [trajectory])));
-  return verdicts;
+  for (const [index, { columns, trajectory }] of cases.entries()) {
+    const start = performance.now();
+    const [verdict] = await rewardModel.score(columns, [trajectory]);
+    verdicts.push(verdict!);
+    if (verdict!.errors && performance.now() - start >= timeLimit) {
+      const errors = { [reward.name]: `not tried, since case ${index + 1} took too long` };
+      return [...verdicts, ...cases.slice(index + 1).map(() => ({ score: null, parts: {}, errors }))];
+    }
+  }
+  const scored = verdicts.findIndex(({ errors }) => !errors);
+  if (scored === -1) return verdicts;
+  // A function that does not look how many completions it is given, such as `() => [1]`, is right about one.
+  const { columns, trajectory } = cases[scored]!;
+  const [together] = await rewardModel.score(columns, [trajectory, trajectory]);
+  return together!.errors ? verdicts.map(() => together!) : verdicts;
 }
 
 /** A note for an error that comes from giving messages as texts, as happens if other cases hold texts. */
