@@ -1,393 +1,127 @@
-// The names of our keys in other systems, so that configurations from there get precise hints.
+// The names of our keys in other systems (TRL, verl, OpenRLHF, axolotl, LLaMA-Factory, ms-swift, Unsloth, open-r1), so that configurations from there
+// get precise hints. A name with dots is a key in a section, or a section, of that system.
 
 import { aliases, call, type Text } from '../common/words.ts';
-import { trainerNames } from './foreign-trainers.ts';
-import { verlNames } from './foreign-verl.ts';
+import { foreignSentences } from './foreign-sentences.ts';
+
+/** Our keys, in the order of the schema, with their names elsewhere. */
+const foreignKeys = {
+  backend: 'engine',
+  seed: 'random_state random_seed data_seed',
+  model:
+    'model_name_or_path_or_id base_model_config hf_model_id pretrain model_name model_name_or_path base_model model_path model_id actor_rollout_ref.model.path',
+  chat_template: 'custom_chat_template tokenizer_chat_template',
+  chat_template_kwargs: 'apply_chat_template_kwargs template_kwargs',
+  system_prompt: 'system system_message',
+  dataset:
+    'train_data train_dataset_path cached_dataset tokenized_path prompt_data prompt_dataset data data_path dataset_name dataset_path train_file train_files train_dataset',
+  dataset_config: 'dataset_config_name subset',
+  dataset_split: 'prompt_split split train_split dataset_train_split',
+  columns: 'column_mapping rename_columns field_mapping',
+  train_limit:
+    'max_samples sample_size num_train_samples train_max_samples max_train_samples max_train_rows train_samples',
+  shuffle_dataset: 'dataset_shuffle shuffle',
+  eval_dataset:
+    'test_datasets val_data cached_val_dataset eval_data eval.dataset val_dataset val_files valid_split test_file',
+  eval_split: 'eval.split dataset_test_split',
+  eval_fraction: 'val_set_size val_size split_dataset_ratio validation_split_percentage',
+  prompt_column: 'dataset_prompt_column input_key text_column prompt_key question_column input_column',
+  answer_column: 'label_key label_column answer_key target_column gold_column',
+  max_prompt_tokens: 'prompt_max_len max_prompt_length prompt_length max_input_length',
+  reward: 'rewards reward_funcs reward_functions reward_name',
+  adaptive_reward_scaling: 'normalize_reward normalize_rewards reward_normalization',
+  overlong_buffer: 'soft_max_length overlong_buffer_cfg soft_overlong_punishment',
+  reward_fn: 'reward_function custom_reward_function reward_path',
+  environment: 'use_gym_env gym_env env env_class environment_factory',
+  environment_config: 'env_config rl_env_config env_args',
+  max_turns: 'max_assistant_turns max_user_turns',
+  loss_type: 'policy_loss_type loss loss_fn policy_loss',
+  num_generations:
+    'n_samples_per_prompt rollout.n_samples_per_prompt group_size rl_num_generations rollout_n samples_per_prompt num_samples rollout.n actor_rollout_ref.rollout.n',
+  prompts_per_step:
+    'global_batch_size train_micro_batch_size rollout_batch_size rollout.batch_size data.train_batch_size batch_size groups_per_batch',
+  num_iterations: 'train.max_epochs ppo_epochs mu',
+  steps_per_generation: 'num_substeps num_mini_batches',
+  max_completion_length:
+    'response_length max_response_len generate_max_len rollout.max_new_tokens rollout.response_length max_new_tokens max_tokens max_response_length max_output_tokens rl_max_new_tokens',
+  temperature: 'rollout.temperature temp rl_temperature',
+  top_p: 'rollout.top_p rl_top_p nucleus_p',
+  top_k: 'rollout.top_k rl_top_k',
+  stop: 'stop_strings stop_texts stop_sequences stop_words',
+  beta: 'rl_beta pref_beta kl_beta_coef init_coef kl kl_coef kl_coeff kl_beta kl_loss_coef init_kl_coef rl_kl_coef kl_penalty kl_penalty_coef',
+  kl_estimator: 'algorithm.kl_penalty algo.kl.estimator kl_loss_type kl_type kl_estimator_type',
+  epsilon: 'eps_clip clip_ratio_low clip_range cliprange clip_ratio clip_eps eps ratio_clip rl_clip_range',
+  epsilon_high: 'clip_ratio_high clip_eps_high',
+  delta: 'clip_ratio_c dual_clip',
+  entropy_coef: 'entropy_loss_coef entropy_coeff entropy_bonus ent_coef',
+  mask_truncated_completions: 'overlong_filter overlong_filtering mask_truncated',
+  importance_sampling_correction: 'enable_vllm_is_correction is_correction_enable vllm_importance_sampling_correction',
+  importance_sampling_mode: 'rollout_importance_sampling_mode vllm_importance_sampling_mode',
+  importance_sampling_clip_max:
+    'rollout_importance_sampling_threshold rollout_is_threshold rollout_rs_threshold tis_imp_ratio_cap vllm_is_truncated_threshold vllm_importance_sampling_clip_max vllm_importance_sampling_cap',
+  importance_sampling_clip_min: 'rollout_rs_threshold_lower vllm_importance_sampling_clip_min',
+  scale_rewards: 'normalize_advantages norm_adv_by_std_in_grpo',
+  group_policy:
+    'dynamic_sample skip_zero_advantage_batches dynamic_filtering dynamic_filtering_enable algorithm.filter_groups.enable dynamic_sampling filter_groups filter_zero_variance drop_zero_variance_groups',
+  resample_limit: 'max_resample_times max_num_gen_batches max_resample',
+  curriculum: 'curriculum_learning curriculum_sampler',
+  learning_rate: 'actor_learning_rate lr actor_lr rl_learning_rate',
+  lr_scheduler_type: 'warmup_style scheduler lr_scheduler lr_schedule',
+  warmup_ratio: 'lr_warmup_fraction lr_warmup_ratio lr_warmup_steps_ratio warmup',
+  warmup_steps: 'num_warmup_steps lr_warmup_iters',
+  weight_decay: 'l2 wd',
+  adam_epsilon: 'adam_eps',
+  max_grad_norm: 'grad_clip gradient_clipping clip_grad_norm max_norm',
+  max_steps:
+    'train_iters max_train_steps total_training_steps steps num_steps num_train_steps train_steps total_steps iterations',
+  num_train_epochs: 'num_episodes epochs num_epochs total_epochs',
+  lora: 'peft_layers',
+  'lora.r': 'lora_dim lora_config.lora_rank lora_r lora_rank rank lora.rank peft_config.r lora_config.r max_lora_rank',
+  'lora.target_modules':
+    'lora_target lora_target_layers target_regex target_modules lora_target_modules lora.targets lora.modules',
+  'lora.modules_to_save': 'additional_target modules_to_save lora_modules_to_save',
+  'lora.use_rslora': 'peft_use_rslora use_rslora',
+  'lora.alpha': 'ds.lora.alpha lora_alpha lora.lora_alpha',
+  'lora.dropout': 'ds.lora.dropout lora_dropout lora.lora_dropout',
+  adapter:
+    'lora_model_dir adapters adapter_folder resume_lora adapter_name_or_path adapter_path peft_model lora_path lora.path',
+  stop_when: 'stop_condition stop_conditions stop_if until',
+  max_time: 'time_limit max_training_time max_duration max_wall_time max_train_time',
+  max_tokens_total: 'token_budget max_total_tokens max_train_tokens',
+  max_cost: 'budget cost_limit max_cost_usd max_spend',
+  'eval.limit': 'val_max_samples eval.samples eval.max_samples eval.num_samples eval.size eval_limit max_eval_samples',
+  'eval.every_steps':
+    'eval_steps eval_every eval_every_steps test_freq eval.steps eval.every eval.interval eval.freq eval.frequency eval.eval_steps',
+  'eval.on_start': 'eval_on_start val_before_train',
+  'save.total_limit': 'max_ckpt_num ckpt.max_num save_total_limit max_actor_ckpt_to_keep',
+  'save.every_steps':
+    'save.steps save.every save.interval save.freq save.frequency save.save_steps save_steps save_freq save_every checkpoint_every',
+  'save.best': 'metric_for_best_model save_best_checkpoint',
+  trackers: 'report_to logger loggers log_with',
+  'native.device': 'device',
+  'native.threads': 'threads num_threads',
+  'trl.load_in_4bit': 'load_in_4bit quantization_bit quant_bits',
+  'trl.bf16': 'bfloat16 pure_bf16 bf16',
+  'trl.gradient_checkpointing':
+    'gradient_checkpointing disable_gradient_checkpointing gradient_checkpointing_enable enable_gradient_checkpointing activation_checkpointing use_gradient_checkpointing',
+  'trl.use_vllm': 'infer_backend vllm use_vllm fast_inference',
+  'trl.vllm_mode': 'vllm_mode',
+  'trl.vllm_gpu_memory_utilization': 'vllm_gpu_memory_utilization vllm_gpu_util gpu_memory_utilization',
+  'trl.vllm_tensor_parallel_size':
+    'vllm_tensor_parallel_size vllm.tensor_parallel_size tensor_model_parallel_size tensor_parallel_size',
+  'trl.vllm_max_model_length': 'vllm_max_model_len vllm_maxlen vllm.max_model_len max_model_len',
+  'trl.vllm_server_base_url': 'vllm_server_base_url vllm_server_url',
+  'trl.accelerate_config': 'accelerator_config deepspeed fsdp fsdp_config parallelism_config',
+  'trl.num_processes': 'n_gpus_per_node nproc_per_node',
+  'modal.gpu': 'gpu',
+} as const;
 
 /** Foreign name → our key, or a sentence if there is none. */
-export const foreignNames: Readonly<Record<string, Text>> = {
-  ...trainerNames,
-  ...verlNames,
-  ...aliases('num_generations', 'group_size', 'rl_num_generations', 'rollout_n', 'samples_per_prompt', 'num_samples'),
-  ...aliases('learning_rate', 'lr', 'actor_lr', 'rl_learning_rate'),
-  ...aliases('max_steps', 'steps', 'num_steps', 'num_train_steps', 'train_steps', 'total_steps', 'iterations'),
-  ...aliases('num_train_epochs', 'epochs', 'num_epochs', 'total_epochs'),
-  ...aliases(
-    'beta',
-    'kl',
-    'kl_coef',
-    'kl_coeff',
-    'kl_beta',
-    'kl_loss_coef',
-    'init_kl_coef',
-    'rl_kl_coef',
-    'kl_penalty',
-    'kl_penalty_coef',
+export const foreignNames: Readonly<Record<string, Text>> = Object.fromEntries(
+  [...Object.entries(foreignKeys), ...foreignSentences].flatMap(([meaning, names]) =>
+    names.split(/\s+/).map((name) => [name, meaning]),
   ),
-  ...aliases('epsilon', 'clip_range', 'cliprange', 'clip_ratio', 'clip_eps', 'eps', 'ratio_clip', 'rl_clip_range'),
-  ...aliases('epsilon_high', 'clip_ratio_high', 'clip_eps_high'),
-  ...aliases('prompts_per_step', 'batch_size', 'groups_per_batch'),
-  ...aliases('max_prompt_tokens', 'max_prompt_length', 'prompt_length', 'max_input_length'),
-  ...aliases(
-    'max_completion_length',
-    ...['max_new_tokens', 'max_tokens', 'max_response_length', 'max_output_tokens', 'rl_max_new_tokens'],
-  ),
-  ...aliases('temperature', 'temp', 'rl_temperature'),
-  ...aliases('top_p', 'rl_top_p', 'nucleus_p'),
-  ...aliases('top_k', 'rl_top_k'),
-  ...aliases('mask_truncated_completions', 'overlong_filtering', 'mask_truncated'),
-  ...aliases('overlong_buffer', 'overlong_buffer_cfg', 'soft_overlong_punishment'),
-  ...aliases('group_policy', 'dynamic_sampling', 'filter_groups', 'filter_zero_variance', 'drop_zero_variance_groups'),
-  ...aliases('resample_limit', 'max_num_gen_batches', 'max_resample'),
-  ...aliases('curriculum', 'curriculum_learning', 'curriculum_sampler'),
-  ...aliases('adaptive_reward_scaling', 'normalize_rewards', 'reward_normalization'),
-  ...aliases('entropy_coef', 'entropy_coeff', 'entropy_bonus', 'ent_coef'),
-  ...aliases('kl_estimator', 'kl_loss_type', 'kl_type', 'kl_estimator_type'),
-  ...aliases('importance_sampling_correction', 'vllm_importance_sampling_correction'),
-  ...aliases('importance_sampling_mode', 'vllm_importance_sampling_mode'),
-  ...aliases('importance_sampling_clip_max', 'vllm_importance_sampling_clip_max', 'vllm_importance_sampling_cap'),
-  ...aliases('importance_sampling_clip_min', 'vllm_importance_sampling_clip_min'),
-  ...aliases('scale_rewards', 'normalize_advantages', 'norm_adv_by_std_in_grpo'),
-  ...aliases('loss_type', 'loss', 'loss_fn', 'policy_loss'),
-  ...aliases('num_iterations', 'ppo_epochs', 'mu'),
-  ...aliases('steps_per_generation', 'num_substeps', 'num_mini_batches'),
-  ...aliases('max_grad_norm', 'grad_clip', 'gradient_clipping', 'clip_grad_norm', 'max_norm'),
-  ...aliases('lr_scheduler_type', 'scheduler', 'lr_scheduler', 'lr_schedule'),
-  ...aliases('warmup_ratio', 'warmup'),
-  ...aliases('warmup_steps', 'num_warmup_steps', 'lr_warmup_iters'),
-  ...aliases('weight_decay', 'wd'),
-  ...aliases('model', 'model_name', 'model_name_or_path', 'base_model', 'model_path', 'model_id'),
-  ...aliases(
-    'dataset',
-    'data',
-    'data_path',
-    'dataset_name',
-    'dataset_path',
-    'train_file',
-    'train_files',
-    'train_dataset',
-  ),
-  ...aliases('dataset_config', 'dataset_config_name', 'subset'),
-  ...aliases('dataset_split', 'split', 'train_split', 'dataset_train_split'),
-  ...aliases('eval_split', 'dataset_test_split'),
-  ...aliases('columns', 'column_mapping', 'rename_columns', 'field_mapping'),
-  ...aliases('train_limit', 'max_train_samples', 'max_train_rows', 'train_samples'),
-  ...aliases('eval_dataset', 'val_dataset', 'val_files', 'valid_split', 'test_file'),
-  ...aliases('prompt_column', 'text_column', 'prompt_key', 'question_column', 'input_column'),
-  ...aliases('answer_column', 'label_column', 'answer_key', 'target_column', 'gold_column'),
-  ...aliases('stop', 'stop_strings', 'stop_texts', 'stop_sequences', 'stop_words'),
-  ...aliases('chat_template_kwargs', 'apply_chat_template_kwargs', 'template_kwargs'),
-  ...aliases('set chat_template_kwargs: {enable_thinking: false} for the chat template', 'enable_thinking'),
-  ...aliases('system_prompt', 'system', 'system_message'),
-  ...aliases('reward', 'rewards', 'reward_funcs', 'reward_functions', 'reward_name'),
-  ...aliases('reward_fn', 'reward_function', 'custom_reward_function', 'reward_path'),
-  ...aliases('environment', 'env', 'env_class', 'environment_factory'),
-  ...aliases('environment_config', 'env_config', 'rl_env_config', 'env_args'),
-  ...aliases('seed', 'random_seed', 'data_seed'),
-  ...aliases('trackers', 'report_to', 'logger', 'loggers', 'log_with'),
-  ...aliases('eval.every_steps', 'eval_steps', 'eval_every', 'eval_every_steps', 'test_freq'),
-  ...aliases(
-    'eval.every_steps',
-    'eval.steps',
-    'eval.every',
-    'eval.interval',
-    'eval.freq',
-    'eval.frequency',
-    'eval.eval_steps',
-  ),
-  ...aliases('eval.limit', 'eval.samples', 'eval.max_samples', 'eval.num_samples', 'eval.size'),
-  ...aliases('eval.limit is the number of problems, eval.k the number of completions for each', 'eval.n', 'eval.num'),
-  ...aliases(
-    'save.every_steps',
-    'save.steps',
-    'save.every',
-    'save.interval',
-    'save.freq',
-    'save.frequency',
-    'save.save_steps',
-  ),
-  ...aliases('eval.on_start', 'eval_on_start', 'val_before_train'),
-  ...aliases('eval.limit', 'eval_limit', 'max_eval_samples'),
-  ...aliases('save.every_steps', 'save_steps', 'save_freq', 'save_every', 'checkpoint_every'),
-  ...aliases('save.total_limit', 'save_total_limit', 'max_actor_ckpt_to_keep'),
-  ...aliases('save.best', 'metric_for_best_model', 'save_best_checkpoint'),
-  ...aliases('lora.r', 'lora_r', 'lora_rank', 'rank', 'lora.rank', 'peft_config.r', 'lora_config.r', 'max_lora_rank'),
-  ...aliases('lora.alpha', 'lora_alpha', 'lora.lora_alpha'),
-  ...aliases('lora.dropout', 'lora_dropout', 'lora.lora_dropout'),
-  ...aliases('lora.target_modules', 'target_modules', 'lora_target_modules', 'lora.targets', 'lora.modules'),
-  ...aliases('lora.use_rslora', 'use_rslora'),
-  ...aliases('lora.modules_to_save', 'lora_modules_to_save'),
-  ...aliases('adapter', 'adapter_name_or_path', 'adapter_path', 'peft_model', 'lora_path', 'lora.path'),
-  ...aliases('native.device', 'device'),
-  ...aliases('native.threads', 'threads', 'num_threads'),
-  ...aliases('trl.use_vllm', 'use_vllm', 'fast_inference'),
-  ...aliases('trl.bf16', 'bf16'),
-  ...aliases('modal.gpu', 'gpu'),
-  ...aliases('backend', 'engine'),
-  ...aliases(
-    'trl.gradient_checkpointing',
-    ...['enable_gradient_checkpointing', 'activation_checkpointing', 'use_gradient_checkpointing'],
-  ),
-  ...aliases('trl.vllm_gpu_memory_utilization', 'gpu_memory_utilization'),
-  ...aliases('trl.vllm_max_model_length', 'max_model_len'),
-  ...aliases('trl.vllm_server_base_url', 'vllm_server_url'),
-  ...aliases('trl.vllm_tensor_parallel_size', 'tensor_model_parallel_size', 'tensor_parallel_size'),
-  ...aliases('trl.accelerate_config', 'accelerator_config', 'deepspeed', 'fsdp', 'fsdp_config', 'parallelism_config'),
-  ...aliases('trl.num_processes', 'n_gpus_per_node', 'nproc_per_node'),
-  ...aliases(
-    'a backend samples in its own way; for vLLM set trl.use_vllm and backend: trl',
-    'actor_rollout_ref.rollout.name',
-  ),
-  ...aliases('num_generations', 'rollout.n', 'actor_rollout_ref.rollout.n'),
-  ...aliases('model', 'actor_rollout_ref.model.path'),
-
-  ...aliases(
-    'it counts completions, while prompts_per_step counts prompts, each with num_generations completions; for the micro-batches of backend trl see trl.per_device_train_batch_size',
-    'per_device_train_batch_size',
-  ),
-  ...aliases(
-    'prompts_per_step ÷ steps_per_generation prompts are the whole batch of an update, which the backend splits itself, so steps_per_generation counts updates: divide TRL’s by this; for the micro-batches of backend trl see trl.per_device_train_batch_size',
-    'gradient_accumulation_steps',
-  ),
-  ...aliases(
-    'every step samples prompts_per_step × num_generations completions; steps_per_generation says in how many updates they are learnt from',
-    'generation_batch_size',
-  ),
-  ...aliases('write the file and the class as one text: environment: FILE.py:CLASS', 'rl_env_module', 'rl_env_class'),
-  ...aliases(
-    'it is a setting of a task set: taskset: digit-sum, taskset_config: {digits: 4, vocab: 10, target: 18, scale: 4}',
-    ...['seq_len', 'vocab', 'target', 'scale'],
-  ),
-  ...aliases('write weights in reward: [{name: NAME, weight: NUMBER}]', 'reward_weights'),
-  ...aliases('sampling has no penalties; use the reward repetition_penalty', 'repetition_penalty'),
-  ...aliases(
-    'a prompt may have max_prompt_tokens and a completion max_completion_length',
-    ...['max_seq_length', 'max_seq_len', 'max_length'],
-  ),
-  ...aliases(
-    'overlong_prompts says what happens to prompts that are longer than max_prompt_tokens: error, drop or truncate_left',
-    'truncation',
-    'filter_overlong_prompts',
-  ),
-  ...aliases(
-    () => `it is an option of the command: ${call('train', undefined, { out: 'DIR' })}`,
-    'output_dir',
-    'run_dir',
-    'log_dir',
-  ),
-  ...aliases(
-    () => `it is an option of the command: ${call('train', undefined, { name: 'NAME' })}`,
-    'run_name',
-    'name',
-    'project_name',
-    'experiment_name',
-  ),
-  ...aliases(
-    () => `it is an option of the command: ${call('train', undefined, { resume: true })}`,
-    'resume_from_checkpoint',
-  ),
-  ...aliases('the metrics of every step are recorded: leave it out', 'logging_steps'),
-  ...aliases(
-    () => `a program follows a run by its events, onEvent of train(): ${call('guide', 'migrating')}`,
-    ...['callbacks', 'restore_callback_states_from_checkpoint'],
-  ),
-  ...aliases('its keys belong at the same level here', 'args', 'training_args', 'grpo_config'),
-  ...aliases('its settings of adapters go into lora: {r: 16, alpha: 32, target_modules: all-linear}', 'peft_config'),
-  ...aliases('its settings are keys here: model: NAME@REVISION, trl.bf16, trl.load_in_4bit', 'model_init_kwargs'),
-  ...aliases(
-    () =>
-      `tools belong to an environment, environment: FILE:CLASS, whose methods may be tools: ${call('guide', 'environments')}`,
-    'tools',
-  ),
-  ...aliases(
-    'an environment decides what happens between the turns of the model: environment: FILE:CLASS; a program may pass its own RolloutSource',
-    'rollout_func',
-  ),
-  ...aliases(
-    'no reward loads a model: llm_judge asks one over HTTP, and reads its answer as text: leave it out',
-    'reward_processing_classes',
-  ),
-  ...aliases('chat_template may be the path of a Jinja file: leave it out', 'processing_class', 'tokenizer'),
-  ...aliases(
-    'the optimiser is AdamW: see weight_decay, adam_beta1, adam_beta2, adam_epsilon',
-    ...['optim', 'optimizer', 'optimizers', 'optim_args', 'optim_target_modules', 'optimizer_cls_and_kwargs'],
-  ),
-  ...aliases(
-    'problems come in a random order, decided by seed, or in that of the rows with shuffle_dataset: false: leave it out',
-    ...['train_sampling_strategy', 'length_column_name', 'group_by_length'],
-  ),
-  ...aliases(
-    'every step samples with the weights that the steps before it left: leave it out',
-    ...['max_staleness', 'weight_sync_steps', 'max_inflight_tasks'],
-  ),
-  ...aliases(
-    'max_turns limits the turns of the model in an episode; the answer after the last tool call is one more turn',
-    'max_tool_calling_iterations',
-  ),
-  ...aliases('write the path and the name as one text: reward_fn: FILE:NAME', 'custom_reward_function.path'),
-  ...aliases('reward_fn: FILE:NAME names the function after its file', 'custom_reward_function.name'),
-  ...aliases(
-    'GRPO is what is trained, loss_type and preset choose among its variants, and supervised steps are a stage with method: sft: leave it out',
-    ...['trainer', 'algorithm', 'rl_algorithm', 'method', 'training_method'],
-  ),
-  ...aliases(
-    'advantages are those of GRPO; presets and loss_type choose among its variants: leave it out',
-    'adv_estimator',
-  ),
-  ...aliases(
-    'beta: 0 turns the KL divergence off, a larger value turns it on: leave it out',
-    'use_kl_loss',
-    'use_kl_in_reward',
-  ),
-  ...aliases(
-    'an update learns from prompts_per_step ÷ steps_per_generation prompts: set steps_per_generation to prompts_per_step divided by this',
-    ...['ppo_mini_batch_size', 'mini_batch_size'],
-  ),
-  ...aliases(
-    'the backend splits a step itself: leave it out; for the micro-batches of backend trl see trl.per_device_train_batch_size',
-    ...[
-      'ppo_micro_batch_size_per_gpu',
-      'log_prob_micro_batch_size_per_gpu',
-      'micro_batch_size',
-      'auto_find_batch_size',
-    ],
-  ),
-  ...aliases('lora describes adapters, and lora: null trains the whole model: leave it out', 'use_peft', 'peft'),
-  ...aliases('adapters are for linear layers, which lora.target_modules names', 'lora_target_parameters'),
-  ...aliases('adapters here are LoRA, with lora.use_rslora or without', 'use_dora', 'lora.use_dora', 'peft_type'),
-  ...aliases(
-    'adapters are for causal language models, change nothing at the start, and train no biases: leave it out',
-    ...['lora_task_type', 'task_type', 'lora.task_type', 'lora.bias', 'peft_config.bias', 'lora_config.bias'],
-    ...['lora.init_lora_weights', 'lora.peft_type'],
-  ),
-  ...aliases(
-    'lora.target_modules may be a regular expression that names layers, such as .*layers\\.[0-3]\\..*proj',
-    ...['lora.layers_to_transform', 'lora.layers_pattern', 'lora.exclude_modules'],
-  ),
-  ...aliases('write the revision after the model: model: NAME@REVISION', 'model_revision', 'revision'),
-  ...aliases('code that comes with a model is never run: leave it out', 'trust_remote_code'),
-  ...aliases(
-    'write eval: {every_steps: STEPS}, or eval: null for no evaluations',
-    ...['eval_strategy', 'evaluation_strategy', 'do_eval'],
-  ),
-  ...aliases(
-    'evaluations begin after eval.every_steps steps, or before the first with eval.on_start: leave it out',
-    'eval_delay',
-  ),
-  ...aliases('write save: {every_steps: STEPS} for checkpoints', 'save_strategy'),
-  ...aliases(
-    () => `checkpoints hold what a run needs to go on; ${call('export')} writes the model alone: leave it out`,
-    'save_only_model',
-  ),
-  ...aliases('a resumed run continues at its position in the data: leave it out', 'ignore_data_skip'),
-  ...aliases('the best checkpoint by save.best is kept besides the last: leave it out', ...['load_best_model_at_end']),
-  ...aliases('the largest value of save.best is the best: leave it out', 'greater_is_better'),
-  ...aliases('eval.k is the number of completions of a problem in evaluations', 'num_generations_eval'),
-  ...aliases(
-    'all completions are in rollouts/ of the run, and sample_every_steps says how often some are in samples.jsonl: leave it out',
-    ...['log_completions', 'num_completions_to_print', 'log_unique_prompts', 'log_val_generations'],
-    ...['log_completions_hub_repo', 'log_multimodal'],
-  ),
-  ...aliases(
-    () => `nothing is uploaded: ${call('export')} writes a folder that you can upload`,
-    ...['push_to_hub', 'hub_model_id', 'hub_strategy', 'hub_token', 'hub_private_repo', 'hub_revision'],
-    ...['hub_always_push'],
-    ...['push_to_hub_model_id', 'push_to_hub_token', 'push_to_hub_revision'],
-  ),
-  ...aliases(
-    () => `it is an option of the command: ${call('train', undefined, { overwrite: true })}`,
-    'overwrite_output_dir',
-  ),
-  ...aliases(
-    'settings of sampling are keys: temperature, top_p, top_k, min_p, stop',
-    'generation_kwargs',
-    'sampling_params',
-  ),
-  ...aliases(
-    'the address of the server is trl.vllm_server_base_url',
-    ...['vllm_server_host', 'vllm_server_port', 'vllm_device'],
-  ),
-  ...aliases('the only quantised weights that are trained on are those of trl.load_in_4bit', 'load_in_8bit'),
-  ...aliases(
-    'trl.load_in_4bit: true quantises as QLoRA does, to nf4 with quantised scales, and computes in bfloat16: leave it out',
-    ...['quantization_config', 'bnb_4bit_quant_type', 'bnb_4bit_compute_dtype', 'bnb_4bit_use_double_quant'],
-    ...['use_bnb_nested_quant', 'bnb_4bit_quant_storage'],
-  ),
-  ...aliases(
-    'trackers: [tensorboard], [mlflow], [wandb] or [trackio] shows runs; WANDB_PROJECT and the like name a project: leave it out',
-    ...['project', 'wandb_project', 'wandb_entity', 'wandb_run_group'],
-    ...['trackio_space_id', 'trackio_bucket_id', 'trackio_static_space_id'],
-  ),
-  ...aliases('the metric num_tokens counts them in every run: leave it out', 'include_num_input_tokens_seen'),
-  ...aliases(
-    'the same seed gives the same numbers on the CPU; on a GPU this cannot be guaranteed: leave it out',
-    'full_determinism',
-  ),
-  ...aliases(
-    'backend native computes on the CPU unless native.device says otherwise, backend trl on a GPU if there is one',
-    ...['use_cpu', 'no_cuda'],
-  ),
-  ...aliases(
-    'the loss uses sampled tokens unchanged: leave it out',
-    ...['label_smoothing_factor', 'neftune_noise_alpha'],
-  ),
-  ...aliases(
-    'backend trl trains mixtures of experts with the coefficient of their config.json: leave it out',
-    'router_aux_loss_coef',
-  ),
-  ...aliases(
-    'sampling is not restricted; the reward regex_match can require a format',
-    'vllm_structured_outputs_regex',
-  ),
-  ...aliases(
-    'it cannot be set: backend trl uses TRL’s default, and native has nothing like it: leave it out',
-    ...['vllm_model_impl', 'vllm_enable_sleep_mode', 'vllm_server_timeout', 'vllm_group_port', 'cache_implementation'],
-    ...['use_transformers_paged', 'use_transformers_continuous_batching', 'transformers_continuous_batching_config'],
-    ...['pad_to_multiple_of', 'torch_empty_cache_steps', 'ddp_bucket_cap_mb', 'ddp_broadcast_buffers'],
-    ...['ddp_static_graph', 'ddp_backend'],
-  ),
-  ...aliases(
-    'it cannot be set: native computes logits in float32, and backend trl in the type that trl.bf16 sets: leave it out',
-    'cast_lm_head_to_fp32',
-  ),
-  ...aliases(
-    'set the rate at the end of a schedule with lr_scheduler_kwargs: {min_lr_rate: FRACTION} and lr_scheduler_type: cosine_with_min_lr',
-    ...['min_lr_ratio', 'cosine_min_lr_ratio', 'min_lr', 'min_lr_rate'],
-  ),
-  ...aliases(
-    'it cannot be set: backend trl uses PyTorch’s attention, as transformers chooses, and native its own: leave it out',
-    'attn_implementation',
-  ),
-  ...aliases(
-    'it cannot be set: backend trl uses PyTorch’s own operators, uncompiled, and native its own: leave it out',
-    ...[
-      'use_liger_kernel',
-      'use_liger_loss',
-      'liger_kernel_config',
-      'torch_compile',
-      'torch_compile_backend',
-      'torch_compile_mode',
-    ],
-  ),
-  ...aliases(
-    'nothing here depends on it: leave it out',
-    ...['remove_unused_columns', 'do_train', 'do_predict', 'disable_tqdm', 'log_level', 'logging_strategy'],
-    ...['logging_first_step', 'use_cache', 'disable_dropout', 'gradient_checkpointing_kwargs'],
-    ...['activation_checkpointing_kwargs', 'log_on_each_node', 'log_level_replica', 'logging_nan_inf_filter'],
-    ...['debug', 'skip_memory_metrics', 'prediction_loss_only', 'eval_do_concat_batches', 'eval_use_gather_object'],
-    ...['eval_accumulation_steps', 'batch_eval_metrics', 'save_on_each_node', 'enable_jit_checkpoint', 'label_names'],
-    ...['dataloader_persistent_workers', 'dataloader_multiprocessing_context', 'dataloader_in_order'],
-    ...['device_map', 'ddp_find_unused_parameters', 'ddp_timeout'],
-    ...['dataloader_num_workers', 'dataloader_pin_memory', 'dataloader_drop_last', 'dataloader_prefetch_factor'],
-    ...['per_device_eval_batch_size', 'include_for_metrics', 'tf32', 'local_rank', 'nnodes', 'critic_warmup'],
-    ...['average_tokens_across_devices', 'ds3_gather_for_generation', 'use_remove_padding', 'param_offload'],
-    ...['optimizer_offload', 'dataset_num_proc', 'preprocessing_num_workers', 'bf16_full_eval', 'fp16_full_eval'],
-  ),
-  ...aliases(
-    'for number types, backend native has native.rollout_dtype and native.matmul_precision, and backend trl has trl.bf16',
-    ...['dtype', 'torch_dtype', 'fp16'],
-  ),
-};
+);
 
 /** Section → the key that is meant if a number is given instead of the section. */
 export const mainKeys: Readonly<Record<string, string>> = { lora: 'r', eval: 'every_steps', save: 'every_steps' };
@@ -440,3 +174,41 @@ export const foreignValues: Readonly<Record<string, Readonly<Record<string, Text
     ),
   },
 };
+
+/** Groups of settings with the same beginning, each with one sentence for all of them. */
+const families: readonly (readonly [RegExp, string])[] = [
+  [
+    /^finetune_\w+_(layers|modules)$/,
+    'only text models are trained, in the layers that lora.target_modules names: leave it out',
+  ],
+  [/^unsloth_/, 'it cannot be set: the backend splits a step itself, and chooses how it shares memory: leave it out'],
+  [
+    /^(freeze|unfreeze|image|video|audio|vit|aligner|mm)_/,
+    'only text models are trained, with all of their layers or with adapters (lora): leave it out',
+  ],
+  [
+    /^(fsdp|megatron|recompute|moe|overlap|no_save|kt|ddp|deepspeed|expert|accelerator|ds)_|_parallel_size$|_fusion$|_num_(nodes|gpus_per_node)$|^colocate_/,
+    'use trl.accelerate_config and trl.num_processes for several GPUs: leave it out',
+  ],
+  [
+    /^(liger|flash_attn|flex_attn|lora_\w+_kernel|dsv4|llama4|gemma4|nvfp4|fp8)_?/,
+    'it cannot be set: the backend chooses attention and kernels: leave it out',
+  ],
+  [
+    /^(wandb|swanlab|comet|mlflow|trackio|otel)_/,
+    'trackers: [tensorboard], [mlflow], [wandb] or [trackio] shows runs; the variables of their libraries set the rest: leave it out',
+  ],
+  [
+    /^(vllm|sglang|lmdeploy)(_|$)/,
+    'it cannot be set: backend trl uses TRL’s default, and native has nothing like it: leave it out',
+  ],
+  [
+    /^(chord|fipo|rlsd|sdar|kto|orpo|simpo|cpo|dpo|ppo|gkd|opd|ebft|qat|gptq|awq|bnb|galore|badam|apollo|lisa|relora|reft|llamapro|lora_ga|vera|boft|oft|adalora|eaft|diffusion|jagged_restart|cosine|replay|reroll|streaming|discopop|ld|peft|quantization|quant|model_quantization)(_|$)/,
+    'there is nothing like it here: leave it out',
+  ],
+];
+
+/** The hint for a name in a group; undefined if it belongs to none. */
+export function familyName(name: string): string | undefined {
+  return families.find(([names]) => names.test(name))?.[1];
+}

@@ -5,8 +5,7 @@ import { closestIssue, expectation, type Issue, short } from '../common/schema-c
 import { call, type Text, textOf } from '../common/words.ts';
 import { GradusError, isObject, shortened } from '../errors.ts';
 import { backendNames } from './backend-table.ts';
-import { foreignNames, foreignValues, mainKeys } from './foreign-names.ts';
-import { familyName } from './foreign-trainers.ts';
+import { familyName, foreignNames, foreignValues, mainKeys } from './foreign-names.ts';
 import { configDefaults, configSchema } from './schema.ts';
 import { dotted, type KeyPath, valueAt } from './values.ts';
 
