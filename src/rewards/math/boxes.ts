@@ -10,6 +10,8 @@ const WITHIN_REACH = 70;
 const boxCommand = /\\(?:boxed|fbox|framebox)\s*/g;
 const boxNames = ['\\boxed', '\\fbox', '\\framebox'];
 const separator = /\b(?:and|or)\b|[,;]/;
+// The next sentence has an answer of its own.
+const sentenceEnd = /[.!?][\s$)\]]*\s/;
 // The later box corrects the earlier one.
 const correction = /\b(?:no|not|nope|wait|wrong|oops|actually|instead|rather|but|sorry|hmm)\b/i;
 
@@ -37,7 +39,7 @@ export function lastBoxes(text: string): FoundText | undefined {
 function belongs(between: string, content: string, next: string): boolean {
   if (correction.test(between.slice(0, WITHIN_REACH))) return false;
   if (between.length < NEAR) return !/\.\s/.test(between) || content !== next;
-  return content !== next && between.length < WITHIN_REACH && separator.test(between);
+  return content !== next && between.length < WITHIN_REACH && separator.test(between) && !sentenceEnd.test(between);
 }
 
 /** The boxes from the last one backwards. */

@@ -6,7 +6,7 @@ import { isEqual } from './rational.ts';
 import { areSameSets } from './regions.ts';
 import { areSameNumbers, haveSameValues, isPlainNumber, ratio } from './same-values.ts';
 import { infinity, type MathNode, minusInfinity, operation, type Relation, type RelationSign } from './syntax.ts';
-import { renamed, structureOf, textOf } from './trees.ts';
+import { areWrittenAlike, renamed, structureOf, textOf } from './trees.ts';
 
 /**
  * - `strict`: names of variables matter, ordered and unordered answers differ, as do `12.5\%` and 12.5, and an interval and an inequality;
@@ -33,6 +33,7 @@ class Comparison {
 
   areSame(goldGiven: MathNode, answerGiven: MathNode): boolean {
     const [gold, answer] = withoutNames(goldGiven, answerGiven);
+    if (gold.kind === 'writing' || answer.kind === 'writing') return areWrittenAlike(gold, answer);
     if (gold.kind === 'word' || answer.kind === 'word') return textOf(gold) !== '' && textOf(gold) === textOf(answer);
     if (gold.kind === 'relation' && answer.kind === 'relation') return this.#areSameRelations(gold, answer);
     // An inequality answers an interval only if it may, an interval always answers an inequality.
@@ -70,7 +71,10 @@ class Comparison {
     }
     if (gold.sides.length !== answer.sides.length) return allowTheSame(gold, answer);
     return (
-      this.#arePairwiseSame(gold, answer) || this.#arePairwiseSame(gold, reversed(answer)) || allowTheSame(gold, answer)
+      this.#haveSameSides(gold, answer) ||
+      this.#arePairwiseSame(gold, answer) ||
+      this.#arePairwiseSame(gold, reversed(answer)) ||
+      allowTheSame(gold, answer)
     );
   }
 
@@ -84,6 +88,11 @@ class Comparison {
     if (goldName.kind !== 'call' || answerName.kind !== 'call' || goldName.name !== answerName.name) return false;
     const renamedAnswer = renamed(answer, variablesOf(goldName), variablesOf(answerName)) as Relation;
     return this.areSame(goldName, renamedAnswer.sides[0]!) && this.areSame(goldValue, renamedAnswer.sides.at(-1)!);
+  }
+
+  /** What has no difference, such as matrices, and what is always true, such as `log 8 = 3`, is compared by its sides. */
+  #haveSameSides(gold: Relation, answer: Relation): boolean {
+    return gold.signs.every((sign, i) => sign === answer.signs[i]) && this.#areSameInOrder(gold.sides, answer.sides);
   }
 
   /** Compares chains of inequalities: each difference b − a of `a < b` must equal its counterpart up to a positive factor. */

@@ -87,7 +87,8 @@ function* candidatesOfStatement(text: string): Generator<AnswerCandidate> {
   const sought = startsWithNumber ? clause : sentence;
   const at = startsWithNumber ? clause.lastIndexOf('=') + 1 : endOfLast(verb, sentence);
   if (at > 0) yield* candidatesAtEnd(sought.slice(at), 'first');
-  const number = firstNumber(sentence);
+  // A number is not picked out of a formula that could not be read.
+  const number = first?.start === 0 ? undefined : firstNumber(sentence);
   if (number !== undefined) yield { text: number, source: 'prose' };
   if (first && first.start > 0) yield { text: first.content, source: 'formula' };
 }

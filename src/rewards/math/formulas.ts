@@ -8,7 +8,7 @@ export interface Formula {
 }
 
 const MOST_FORMULAS = 12;
-const joint = /^\s*(?:,?\s*(?:and|or)\b|,)\s*(?:(?:and|or)\b\s*)?$/;
+const joint = /^\s*(?:,?\s*(?:and|or)\b|[,;，；、和或])\s*(?:(?:and|or)\b\s*)?$/;
 const percentAfter = /^\s*(?:\\?%|per\s?cent(?:age)?\b|pct\b)/;
 
 /** The last formulas of the text, in order; `$5` before a digit is an amount of money and opens none. */
@@ -43,7 +43,7 @@ export function lastFormulas(text: string): Formula[] {
   return found;
 }
 
-/** The last formula, and those that "and", "or" or a comma joins to it. */
+/** The last formula, and those that "and", "or", a comma or a semicolon joins to it. */
 export function joinedAtEnd(text: string, formulas: readonly Formula[]): Formula | undefined {
   let joined = formulas.at(-1);
   for (const formula of formulas.slice(0, -1).reverse()) {

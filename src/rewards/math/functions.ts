@@ -53,9 +53,10 @@ export function applied(name: string, operands: readonly MathNode[], base?: Math
   return operands.slice(1).reduce((left, right) => operation(operationName, left, right), operands[0]!);
 }
 
-function determinantOf([operand]: readonly MathNode[]): MathNode {
-  const rows = operand && matrixOf(operand);
-  const value = rows && determinant(rows);
+/** The determinant of a matrix that is written out; that of a named one is a name. */
+function determinantOf(operands: readonly MathNode[]): MathNode {
+  const rows = operands[0] && matrixOf(operands[0]);
+  const value = rows ? determinant(rows) : ({ kind: 'call', name: 'det', operands } as const);
   if (!value) throw new NotMathematics();
   return value;
 }

@@ -8,13 +8,14 @@ const decimalComma = String.raw`(?<!,)\d+,\d+(?![\d,])`;
 const number = String.raw`(?<![\p{Lu}\p{Ll}\d_^])(?:${grouped}|${spaced}|${decimalComma}|\d+(?:\.\d+)?)|(?<![\p{Lu}\p{Ll}\d_.])\.\d+`;
 const command = String.raw`\\(?:[dtc]?frac|sqrt)\s*(?:\[[^\]]*\])?(?:\s*\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}){1,2}|\\pi\b|π|[¼-¾⅐-⅞]|√\s*\d+|sqrt\(\d+\)`;
 const operand = String.raw`\({0,9}(?:${number}|${command})(?:\s?\\?%|!|\^\{?-?\d+\}?|\)|[a-z](?![\p{L}\d]))*`;
-const sign = String.raw`(?:(?<![\p{L}\d_)\]}])[-−+]\s?)?(?:\\?[$€£¥]\s?-?)?`;
+const sign = String.raw`(?:(?<![\p{Lu}\p{Ll}\d_)\]}])[-−+]\s?)?(?:\\?[$€£¥]\s?-?)?`;
 const percent = String.raw`(?:\s?(?:per\s?cent(?:age)?|pct)\b)?`;
 const tuple = String.raw`[([]\s*[-−]?\d+(?:[./]\d+)?(?:\s*,\s*[-−]?\d+(?:[./]\d+)?)+\s*[)\]]`;
 // "The roots are 1, 2 and 3": only after "are", for two numbers in a sentence need not be one answer.
 const list = String.raw`(?<=\bare:?\s{1,3})[-−]?\d+(?:[./]\d+)?(?:,\s*[-−]?\d+(?:[./]\d+)?)*,?\s+(?:and|or)\s+[-−]?\d+(?:[./]\d+)?(?!\s*[\p{L}\d])`;
+const clock = String.raw`(?<![\d:.])\d{1,2}:\d{2}(?![\d:])(?:\s?[ap]\.?\s?m\b\.?)?|(?<![\d:.,])\d{1,2}\s?[ap]\.?m\b\.?`;
 const expression = new RegExp(
-  `${tuple}|${list}|${sign}${operand}(?:\\s*(?:[-+*/^×÷·−]|\\\\cdot|\\\\times)\\s*[-−]?${operand}|${command})*${percent}`,
+  `${clock}|${tuple}|${list}|${sign}${operand}(?:\\s*(?:[-+*/^×÷·−]|\\\\cdot|\\\\times)\\s*[-−]?${operand}|${command})*${percent}`,
   'gu',
 );
 

@@ -21,16 +21,31 @@ const regionOf: Readonly<Record<string, 'union' | 'intersection' | 'without'>> =
 /** The syntax tree of the answer, a `word` if it is plain text; `undefined` if it is neither. */
 export function parseAnswer(text: string): MathNode | undefined {
   if (text.length > LONGEST_ANSWER) return undefined;
-  const tokens = tokenize(normalise(text));
+  const normal = normalise(text);
+  const tokens = tokenize(normal);
   if (tokens.length === 0) return undefined;
-  if (isText(tokens)) return textNode(tokens.map((token) => token.text.toLowerCase()).join(' '));
+  if (isText(tokens))
+    return textNode(
+      normal
+        .replace(/["\s]+/g, ' ')
+        .trim()
+        .toLowerCase(),
+    );
   return attempt(() => withSpreadSigns(new AnswerParser(new TokenStream(tokens)).parseAll()));
+}
+
+/** The set that a phrase such as `no solution` or `all real numbers` stands for. */
+export function readPhrase(text: string): MathNode | undefined {
+  const answer = parseAnswer(text);
+  return answer?.kind === 'word' || (answer && !isText(tokenize(normalise(text)))) ? undefined : answer;
 }
 
 function textNode(text: string): MathNode {
   if (/^(?:all|any) real(?: number)?s?$/.test(text)) return realLine;
   if (/^(?:(?:the )?limit )?does not exist$/.test(text)) return { kind: 'word', text: 'dne' };
-  return /^(?:there (?:is|are) )?no (?:real )?solutions?$|^(?:the )?empty set$/.test(text)
+  return /^(?:there (?:is|are) |(?:the|this) (?:equation|system|inequality) has )?no (?:real )?solutions?$|^(?:the )?empty set$/.test(
+    text,
+  )
     ? { kind: 'set', items: [] }
     : { kind: 'word', text };
 }

@@ -3,6 +3,7 @@
 import { readByCustom } from './customs.ts';
 import { numberNode } from './functions.ts';
 import { parseAnswer } from './parser.ts';
+import { readClockTime, readNumberWords } from './spoken-values.ts';
 import { type MathNode, operation } from './syntax.ts';
 
 const choice =
@@ -20,6 +21,8 @@ export type Place = 'gold' | 'answer' | 'sentence';
 
 /** What `text` may mean besides `answer`, which is what it says as it stands. */
 export function withOtherReadings(answer: MathNode | undefined, text: string, place: Place): readonly MathNode[] {
+  const time = readClockTime(text, place === 'gold');
+  if (time) return time;
   const isAlone = place !== 'sentence';
   const inFull = isAlone ? readScaled(text) : undefined;
   // Who asks for millions has a gold answer without the word.
@@ -31,6 +34,7 @@ export function withOtherReadings(answer: MathNode | undefined, text: string, pl
     : [
         readByCustom(text),
         inFull,
+        readNumberWords(onlyText.exec(text)?.[1] ?? text),
         ...(isAlone ? [readNamedChoice(text), readAmongWords(text), readAsWords(text)] : []),
       ];
   return [answer, ...others].filter((reading) => reading !== undefined);

@@ -10,6 +10,8 @@ export type MathNode =
   | { readonly kind: 'symbol'; readonly name: string }
   /** An answer that is text, in lower case, such as `tuesday`. */
   | { readonly kind: 'word'; readonly text: string }
+  /** An answer as it is written, read or not; equal only to what is written alike. */
+  | { readonly kind: 'writing'; readonly text: string }
   | { readonly kind: 'operation'; readonly name: OperationName; readonly operands: readonly MathNode[] }
   /** A function of which only the name is known, such as f in `f(x)`; a subscript is one too: the n of `a_n`. */
   | { readonly kind: 'call'; readonly name: string; readonly operands: readonly MathNode[] }

@@ -35,6 +35,22 @@ function withoutDecoration(formula: string): string {
     .replace(/\{(\w)\}/g, '$1');
 }
 
+/** Whether two answers are the same text but for blanks, dollar signs, sizes of brackets and what ends a sentence. */
+export function areWrittenAlike(a: MathNode, b: MathNode): boolean {
+  if (a.kind !== 'writing' || b.kind !== 'writing') return false;
+  const text = withoutSettings(a.text);
+  return text !== '' && text === withoutSettings(b.text);
+}
+
+function withoutSettings(text: string): string {
+  return text
+    .replace(/\\[dt]frac/g, '\\frac')
+    .replace(/\\?\$|~|\\(?:[,;:! ]|(?:left|right|displaystyle|limits)(?![a-zA-Z]))/g, ' ')
+    .replace(/(?<![\p{L}\p{N}])\s+|\s+(?![\p{L}\p{N}])/gu, '')
+    .replace(/\s+/g, ' ')
+    .replace(/[.,;]$/, '');
+}
+
 export function structureOf(node: MathNode): string {
   return JSON.stringify(node, (_, value) => (typeof value === 'bigint' ? value.toString() : value));
 }

@@ -1,8 +1,9 @@
 // Decides whether the answer in a text is the gold answer: what the package exports as `gradus/math-verify`.
 import { type EquivalenceMode, isEquivalent } from './equivalence.ts';
 import { answerCandidates } from './find-answer.ts';
-import { parseAnswer } from './parser.ts';
+import { parseAnswer, readPhrase } from './parser.ts';
 import { withOtherReadings } from './readings.ts';
+import { readClockTime, readNumberWords } from './spoken-values.ts';
 import type { MathNode } from './syntax.ts';
 import { hasProse } from './tokens.ts';
 
@@ -34,7 +35,7 @@ export function readAnswer(completion: string): readonly MathNode[] {
 }
 
 function readingsOf(completion: string, place: 'gold' | 'answer'): readonly MathNode[] {
-  // A formula that cannot be parsed may still be the answer, if the gold answer is the same text.
+  // A formula that cannot be parsed may still be the answer, if the gold answer is the same text or nearly so.
   const unread: MathNode[] = [];
   for (const { text, source } of answerCandidates(completion)) {
     const answer = parseAnswer(text);
@@ -45,9 +46,10 @@ function readingsOf(completion: string, place: 'gold' | 'answer'): readonly Math
       ...withOtherReadings(answer, text, source === 'prose' ? 'sentence' : place),
       ...(calm ? [calm] : []),
     ];
+    if (source !== 'prose' && unread.length === 0) unread.push({ kind: 'writing', text });
     if (found.length > 0) return [...found, ...unread];
-    if (source === 'box') return [{ kind: 'word', text }];
-    if (source === 'formula' && unread.length === 0) unread.push({ kind: 'word', text });
+    if (source === 'box') return [{ kind: 'word', text }, ...unread];
+    if (source === 'formula' && unread.length === 1) unread.push({ kind: 'word', text });
   }
   return unread;
 }
@@ -66,14 +68,18 @@ export function readGold(gold: string): readonly MathNode[] {
   ).trim();
   if (text === '') return [];
   const isMarked = /\\(?:boxed|fbox)|####|<answer>/.test(text);
-  const whole = isMarked || hasProse(text) ? undefined : parseAnswer(text);
-  if (whole) return withOtherReadings(whole, text, 'gold');
+  const whole = isMarked ? undefined : hasProse(text) ? readPhrase(text) : parseAnswer(text);
+  const written: MathNode = { kind: 'writing', text };
+  const time = readClockTime(text, true);
+  if (time) return [...time, written];
+  if (whole) return [...withOtherReadings(whole, text, 'gold'), written];
   const isBare = text.includes('\\') && !isMarked && !/[$#]|\\[([]|answer/i.test(text);
   const found = isBare ? [] : readingsOf(text, 'gold');
-  return found.length > 0 ? found : [{ kind: 'word', text }];
+  return [...(found.length > 0 ? found : [{ kind: 'word', text } as const]), written];
 }
 
-/** Text of one or two words may be an answer. */
+/** Text of one or two words may be an answer, as may a number in words. */
 function isSentence(answer: MathNode, text: string): boolean {
-  return answer.kind === 'word' ? text.trim().split(/\s+/).length > 2 : hasProse(text);
+  if (readNumberWords(text)) return false;
+  return answer.kind === 'word' ? text.trim().split(/\s+/).length > 2 : hasProse(text) && !readPhrase(text);
 }

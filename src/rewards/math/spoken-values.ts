@@ -1,0 +1,47 @@
+// Reads values as people say them: whole numbers in English words, `twenty-one`, and times of day, `3:30 p.m.`.
+import { numberNode } from './functions.ts';
+import { parseAnswer } from './parser.ts';
+import type { MathNode } from './syntax.ts';
+
+const small =
+  'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen'.split(
+    ' ',
+  );
+const tens = ['twenty', 'thirty', 'forty', 'fifty', 'sixty', 'seventy', 'eighty', 'ninety'];
+const scales: Readonly<Record<string, number>> = { thousand: 1e3, million: 1e6, billion: 1e9 };
+const LONGEST_NUMBER = 100;
+
+/** The number that `text` is the name of; `undefined` if it has any other word. */
+export function readNumberWords(text: string): MathNode | undefined {
+  if (text.length > LONGEST_NUMBER || !/^\s*[a-z][a-z\s-]*\.?\s*$/i.test(text)) return undefined;
+  const words = text.toLowerCase().match(/[a-z]+/g)!;
+  let [total, part] = [0, 0];
+  for (const [at, word] of words.entries()) {
+    const ones = small.indexOf(word);
+    const ten = tens.indexOf(word);
+    // "one two" are two numbers.
+    if ((ones >= 0 && part % (ones < 10 ? 10 : 100) !== 0) || (ten >= 0 && part % 100 !== 0)) return undefined;
+    if (ones >= 0) part += ones;
+    else if (ten >= 0) part += 20 + 10 * ten;
+    else if (word === 'hundred' && part > 0) part *= 100;
+    else if (Object.hasOwn(scales, word) && part > 0) [total, part] = [total + part * scales[word]!, 0];
+    else if (word !== 'and' || at === 0 || at === words.length - 1) return undefined;
+  }
+  return numberNode(String(total + part));
+}
+
+const time = /^(\d{1,2})(?::(\d{2}))?([ap])\.?m\.?$/i;
+const setting = /\\(?:text|mathrm)(?=\{)|\\[,;: ]|[\s~${}]/g;
+const LONGEST_TIME = 60;
+
+/**
+ * What a time with "a.m." or "p.m." may mean, `undefined` for other texts. Without them, a time answers a gold answer that has them, and the
+ * other way round; but 3:30 p.m. is not 3:30 a.m., and neither of them is 30.
+ */
+export function readClockTime(text: string, isGold: boolean): readonly MathNode[] | undefined {
+  const [, hour, minute, half] = (text.length < LONGEST_TIME && time.exec(text.replace(setting, ''))) || [];
+  if (half === undefined) return undefined;
+  const bare = minute === undefined ? hour! : `${hour}:${minute}`;
+  const asGold = isGold ? parseAnswer(bare) : undefined;
+  return [{ kind: 'word', text: `${hour}:${minute ?? '00'} ${half}m` }, asGold ?? { kind: 'writing', text: bare }];
+}
