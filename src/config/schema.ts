@@ -26,7 +26,22 @@ import {
   scheduleSettings,
   sweep,
 } from './sections.ts';
-import { count, duration, fraction, names, plainObject, positive, regularExpression } from './shapes.ts';
+import {
+  count,
+  duration,
+  flag,
+  fraction,
+  names,
+  nonNegative,
+  optionalCount,
+  optionalDuration,
+  optionalPositive,
+  optionalText,
+  plainObject,
+  positive,
+  regularExpression,
+  wholeNumber,
+} from './shapes.ts';
 import { systemPromptNames, systemPrompts } from './system-prompts.ts';
 import { templateVariables } from './template-variables.ts';
 
@@ -98,16 +113,12 @@ const keys = {
   ...actedOnBy('the run', {
     backend: z.enum(backendNames).default('native').describe('the engine that samples and trains'),
     compute: z.enum(['local', 'modal']).default('local').describe('this machine, or one rented at Modal'),
-    seed: z.int().nonnegative().default(training.seed).describe('decides every random choice of the run'),
+    seed: wholeNumber.default(training.seed).describe('decides every random choice of the run'),
   }),
   ...actedOnBy('model', {
-    model: z
-      .string()
-      .nullable()
-      .default(null)
-      .describe(
-        'a path or a Hugging Face id, such as org/name or org/name@revision; required, except by backend builtin',
-      ),
+    model: optionalText.describe(
+      'a path or a Hugging Face id, such as org/name or org/name@revision; required, except by backend builtin',
+    ),
     chat_template: z
       .string()
       .default('auto')
@@ -127,8 +138,8 @@ const keys = {
       .describe('a text, or {preset: reasoning_answer}, which asks for <reasoning> and <answer> sections'),
     few_shot: z.array(message).default([]).describe('messages put before every prompt'),
 
-    dataset: z.string().nullable().default(null).describe('a file, a folder or a Hugging Face id'),
-    dataset_config: z.string().nullable().default(null).describe('one of several configurations of the data set'),
+    dataset: optionalText.describe('a file, a folder or a Hugging Face id'),
+    dataset_config: optionalText.describe('one of several configurations of the data set'),
     dataset_split: z.string().default('train').describe('the split to train on'),
     columns: z
       .record(z.string(), z.union([z.string(), extraction]))
@@ -141,18 +152,12 @@ const keys = {
       .default([])
       .describe('columns that are not read: those of images and other bytes, which no row can hold'),
     filter: z.record(z.string(), condition).default({}).describe('the rows to keep: a condition for each column'),
-    train_limit: count
-      .nullable()
-      .default(null)
-      .describe('maximum number of rows to train on, drawn by the seed; null: all'),
-    shuffle_dataset: z
-      .boolean()
-      .default(true)
-      .describe(
-        'in every epoch another random order, decided by the seed; false: that of the data set, and its first rows with train_limit',
-      ),
-    eval_dataset: z.string().nullable().default(null).describe('another data set to hold out'),
-    eval_split: z.string().nullable().default(null).describe('a split of the data set to hold out'),
+    train_limit: optionalCount.describe('maximum number of rows to train on, drawn by the seed; null: all'),
+    shuffle_dataset: flag(true).describe(
+      'in every epoch another random order, decided by the seed; false: that of the data set, and its first rows with train_limit',
+    ),
+    eval_dataset: optionalText.describe('another data set to hold out'),
+    eval_split: optionalText.describe('a split of the data set to hold out'),
     eval_fraction: z
       .number()
       .min(0)
@@ -160,42 +165,30 @@ const keys = {
       .nullable()
       .default(null)
       .describe('fraction of the rows to hold out, if no split or data set is named; null: 0.1'),
-    taskset: z.string().nullable().default(null).describe('a built-in generator of problems, instead of dataset'),
+    taskset: optionalText.describe('a built-in generator of problems, instead of dataset'),
     taskset_config: plainObject.default({}).describe('settings of the task set'),
     prompt_column: z.string().default('question').describe('the column with the prompt: a text or messages'),
-    drop_last_turn: z
-      .boolean()
-      .default(false)
-      .describe('leave the assistant’s last turn out of the prompt: it is the answer'),
+    drop_last_turn: flag(false).describe('leave the assistant’s last turn out of the prompt: it is the answer'),
     answer_column: z.string().default('answer').describe('the column with the right answer'),
-    prompt_template: z
-      .string()
-      .nullable()
-      .default(null)
-      .describe('a prompt with {column} for the value of a column; null: use prompt_column'),
+    prompt_template: optionalText.describe('a prompt with {column} for the value of a column; null: use prompt_column'),
     overlong_prompts: z
       .enum(['error', 'drop', 'truncate_left'])
       .default('error')
       .describe('what happens to prompts longer than max_prompt_tokens'),
-    max_prompt_tokens: count.nullable().default(null).describe('null: the context minus max_completion_length'),
+    max_prompt_tokens: optionalCount.describe('null: the context minus max_completion_length'),
   }),
   ...actedOnBy('the rewards', {
     reward: rewardEntries
       .default([])
       .describe('rewards, whose weighted sum is the score; the first defines correctness: at least 1'),
-    adaptive_reward_scaling: z
-      .boolean()
-      .default(false)
-      .describe('divide each reward by the standard deviation of its values so far'),
+    adaptive_reward_scaling: flag(false).describe('divide each reward by the standard deviation of its values so far'),
     overlong_buffer: fraction
       .nullable()
       .default(null)
       .describe('penalise completions that end in this last fraction of max_completion_length, by up to 1; null: none'),
-    reward_fn: z
-      .string()
-      .nullable()
-      .default(null)
-      .describe('FILE:NAME of your own reward function, with weight 1; for another weight list it in reward'),
+    reward_fn: optionalText.describe(
+      'FILE:NAME of your own reward function, with weight 1; for another weight list it in reward',
+    ),
     reward_timeout: duration
       .default('30s')
       .describe('time limit for one call of a reward function, which scores a group'),
@@ -214,10 +207,7 @@ const keys = {
       .default('environment')
       .describe('with several environments: the column with the name of the one to use'),
     max_turns: count.default(5).describe('maximum turns of the model in an episode'),
-    max_episode_tokens: count
-      .nullable()
-      .default(null)
-      .describe('maximum tokens of an episode, read and sampled; null: the context'),
+    max_episode_tokens: optionalCount.describe('maximum tokens of an episode, read and sampled; null: the context'),
     rollout: rollout.prefault({}).describe('what happens to episodes that fail or take too long'),
     max_error_fraction: fraction
       .default(0.1)
@@ -260,13 +250,11 @@ const keys = {
   }),
   ...actedOnBy('sampling', {
     temperature: positive.min(1e-3).default(1).describe('temperature of sampling'),
-    top_p: z
-      .number()
-      .positive()
+    top_p: positive
       .max(1)
       .default(1)
       .describe('sample from the likeliest tokens that together reach this probability; 1: from all'),
-    top_k: z.int().nonnegative().default(0).describe('sample from this many of the likeliest tokens; 0: from all'),
+    top_k: wholeNumber.default(0).describe('sample from this many of the likeliest tokens; 0: from all'),
     min_p: fraction.default(0).describe('sample no token less likely than this fraction of the likeliest; 0: from all'),
     stop: z
       .array(z.string().refine((text) => text !== '', 'expected a text that is not empty'))
@@ -276,20 +264,17 @@ const keys = {
       ),
   }),
   ...actedOnBy('loss', {
-    beta: z
-      .number()
-      .nonnegative()
+    beta: nonNegative
       .default(loss.beta)
       .describe('weight of the KL divergence from the reference: the initial model, its adapter included'),
-    log_kl: z.boolean().default(loss.log_kl).describe('measure the KL divergence even if beta is 0'),
+    log_kl: flag(loss.log_kl).describe('measure the KL divergence even if beta is 0'),
     kl_estimator: z
       .enum(klEstimatorNames)
       .default(loss.kl_estimator)
       .describe('how the KL divergence of a token is estimated'),
-    use_bias_correction_kl: z
-      .boolean()
-      .default(loss.use_bias_correction_kl)
-      .describe('multiply the KL estimate by the importance ratio, so that its gradient is unbiased off-policy'),
+    use_bias_correction_kl: flag(loss.use_bias_correction_kl).describe(
+      'multiply the KL estimate by the importance ratio, so that its gradient is unbiased off-policy',
+    ),
     epsilon: positive.min(LEAST_OF_USE).default(loss.epsilon).describe('ratios are clipped at 1 - epsilon'),
     epsilon_high: positive
       .min(LEAST_OF_USE)
@@ -308,19 +293,13 @@ const keys = {
     sapo_temperature_neg: positive
       .default(loss.sapo_temperature_neg)
       .describe('with sapo: the same for negative advantages'),
-    vespo_k_pos: z
-      .number()
-      .nonnegative()
+    vespo_k_pos: nonNegative
       .default(loss.vespo_k_pos)
       .describe('with vespo: exponent of the ratio, positive advantages'),
     vespo_lambda_pos: positive
       .default(loss.vespo_lambda_pos)
       .describe('with vespo: decay of the ratio, positive advantages'),
-    vespo_k_neg: z
-      .number()
-      .nonnegative()
-      .default(loss.vespo_k_neg)
-      .describe('with vespo: the same exponent, negative advantages'),
+    vespo_k_neg: nonNegative.default(loss.vespo_k_neg).describe('with vespo: the same exponent, negative advantages'),
     vespo_lambda_neg: positive
       .default(loss.vespo_lambda_neg)
       .describe('with vespo: the same decay, negative advantages'),
@@ -330,19 +309,16 @@ const keys = {
       .describe(
         'ignore sequences with a negative advantage that are further from the policy, in nats per token; null: never',
       ),
-    top_entropy_quantile: z
-      .number()
-      .positive()
+    top_entropy_quantile: positive
       .max(1)
       .default(loss.top_entropy_quantile)
       .describe(
         'train only on this fraction of tokens, those of the highest entropy; below 1 a step takes one more forward pass',
       ),
     entropy_coef: z.number().default(loss.entropy_coef).describe('weight of the entropy bonus'),
-    use_adaptive_entropy: z
-      .boolean()
-      .default(loss.use_adaptive_entropy)
-      .describe('adjust entropy_coef in each step so that the entropy stays near entropy_target'),
+    use_adaptive_entropy: flag(loss.use_adaptive_entropy).describe(
+      'adjust entropy_coef in each step so that the entropy stays near entropy_target',
+    ),
     entropy_coef_min: z.number().default(loss.entropy_coef_min).describe('adaptive: lower bound of entropy_coef'),
     entropy_coef_max: z.number().default(loss.entropy_coef_max).describe('adaptive: upper bound of entropy_coef'),
     entropy_coef_delta: positive
@@ -351,18 +327,14 @@ const keys = {
     entropy_target: positive.default(loss.entropy_target).describe('adaptive: nats per token'),
   }),
   ...actedOnBy('the training loop', {
-    mask_truncated_completions: z
-      .boolean()
-      .default(training.mask_truncated_completions)
-      .describe('do not train on completions that a token limit cut off'),
+    mask_truncated_completions: flag(training.mask_truncated_completions).describe(
+      'do not train on completions that a token limit cut off',
+    ),
   }),
   ...actedOnBy('loss', {
-    importance_sampling_correction: z
-      .boolean()
-      .default(true)
-      .describe(
-        'weight the loss by trainer / sampler probabilities, which differ if sampling uses quantised weights or other kernels; not in the native backend with lora.dropout, which would make the ratios noise',
-      ),
+    importance_sampling_correction: flag(true).describe(
+      'weight the loss by trainer / sampler probabilities, which differ if sampling uses quantised weights or other kernels; not in the native backend with lora.dropout, which would make the ratios noise',
+    ),
     importance_sampling_mode: z
       .enum(correctionModes)
       .default('sequence_mask')
@@ -410,9 +382,7 @@ const keys = {
       ),
   }),
   ...actedOnBy('the training loop', {
-    learning_rate: z
-      .number()
-      .nonnegative()
+    learning_rate: nonNegative
       .default(1e-5)
       .describe('the peak of its schedule; adapters of small models learn at 1e-4 to 3e-4'),
     lr_scheduler_type: z
@@ -423,20 +393,13 @@ const keys = {
     warmup_ratio: fraction
       .default(training.warmup_ratio)
       .describe('fraction of the steps in which the learning rate rises from 0'),
-    warmup_steps: z
-      .number()
-      .nonnegative()
+    warmup_steps: nonNegative
       .nullable()
       .default(training.warmup_steps)
       .describe('the same as a number of steps, or below 1 as a fraction, as in transformers; null: warmup_ratio'),
   }),
   ...actedOnBy('optimizer', {
-    weight_decay: z
-      .number()
-      .nonnegative()
-      .max(1000)
-      .default(training.weight_decay)
-      .describe('decoupled weight decay of AdamW'),
+    weight_decay: nonNegative.max(1000).default(training.weight_decay).describe('decoupled weight decay of AdamW'),
     adam_beta1: z.number().min(0).lt(1).default(training.adam_beta1).describe('decay of the mean of gradients'),
     adam_beta2: z.number().min(0).lt(1).default(training.adam_beta2).describe('decay of the mean of squared gradients'),
     adam_epsilon: positive
@@ -449,21 +412,14 @@ const keys = {
       .describe('gradients of a larger norm are scaled down to it; a large number, such as 1e9: never'),
   }),
   ...actedOnBy('the training loop', {
-    max_steps: count.nullable().default(null).describe('null: 100, unless num_train_epochs is given'),
-    num_train_epochs: positive
-      .nullable()
-      .default(null)
-      .describe('passes over the data, instead of max_steps; may be fractional'),
+    max_steps: optionalCount.describe('null: 100, unless num_train_epochs is given'),
+    num_train_epochs: optionalPositive.describe('passes over the data, instead of max_steps; may be fractional'),
   }),
   ...actedOnBy('model', {
     lora: lora.nullable().prefault({}).describe('low-rank adapters; null: full fine-tuning'),
-    adapter: z
-      .string()
-      .nullable()
-      .default(null)
-      .describe(
-        'a LoRA adapter in PEFT’s format to start from, which lora must describe: a folder, a run, or a Hugging Face id; null: adapters that change nothing',
-      ),
+    adapter: optionalText.describe(
+      'a LoRA adapter in PEFT’s format to start from, which lora must describe: a folder, a run, or a Hugging Face id; null: adapters that change nothing',
+    ),
     trainable: names
       .nullable()
       .default(null)
@@ -472,10 +428,9 @@ const keys = {
       ),
   }),
   ...actedOnBy('model', {
-    sync_ref_model: z
-      .boolean()
-      .default(false)
-      .describe('with lora: null, let the reference of the KL divergence follow the model (TR-DPO)'),
+    sync_ref_model: flag(false).describe(
+      'with lora: null, let the reference of the KL divergence follow the model (TR-DPO)',
+    ),
     ref_model_mixup_alpha: fraction
       .default(0.6)
       .describe('with sync_ref_model: the share of the model in the mean that the reference becomes'),
@@ -491,20 +446,15 @@ const keys = {
       .describe(
         'conditions that end the run, checked after every step: "mean_reward >= 0.9 over 10", "eval/accuracy not improved for 5 evaluations"',
       ),
-    max_time: duration
-      .nullable()
-      .default(null)
-      .describe('ends the run after its step: the time of all its processes, evaluations included; null: no limit'),
-    max_tokens_total: count
-      .nullable()
-      .default(null)
-      .describe('ends the run: tokens read and sampled in its steps, metric num_tokens; null: no limit'),
-    max_cost: positive
-      .nullable()
-      .default(null)
-      .describe(
-        'ends the run: dollars, at the price of modal.gpu with compute: modal, else at that of GRADUS_USD_PER_HOUR; null: no limit',
-      ),
+    max_time: optionalDuration.describe(
+      'ends the run after its step: the time of all its processes, evaluations included; null: no limit',
+    ),
+    max_tokens_total: optionalCount.describe(
+      'ends the run: tokens read and sampled in its steps, metric num_tokens; null: no limit',
+    ),
+    max_cost: optionalPositive.describe(
+      'ends the run: dollars, at the price of modal.gpu with compute: modal, else at that of GRADUS_USD_PER_HOUR; null: no limit',
+    ),
     eval: evaluation.nullable().prefault({}).describe('evaluation on held-out problems; null: none'),
     save: save.prefault({}).describe('checkpoints'),
     sweep: sweep
@@ -573,24 +523,18 @@ const overrides = Object.fromEntries(
 
 const stage = z.strictObject({
   name: z.string(),
-  steps: count.nullable().default(null).describe('the length of the stage; this or num_train_epochs is required'),
-  num_train_epochs: positive
-    .nullable()
-    .default(null)
-    .describe('passes over the data of the stage, instead of steps; may be fractional'),
+  steps: optionalCount.describe('the length of the stage; this or num_train_epochs is required'),
+  num_train_epochs: optionalPositive.describe('passes over the data of the stage, instead of steps; may be fractional'),
   method: z
     .enum(['grpo', 'sft'])
     .default('grpo')
     .describe('sft: supervised fine-tuning on the right answers in the data, prompts_per_step of them in each step'),
-  completion_template: z
-    .string()
-    .nullable()
-    .default(null)
-    .describe('with sft: the completion to learn, with {column} for the value of a column; null: answer_column'),
-  keep_optimizer: z
-    .boolean()
-    .default(false)
-    .describe('continue with the optimiser and the schedules of the previous stage, instead of new ones'),
+  completion_template: optionalText.describe(
+    'with sft: the completion to learn, with {column} for the value of a column; null: answer_column',
+  ),
+  keep_optimizer: flag(false).describe(
+    'continue with the optimiser and the schedules of the previous stage, instead of new ones',
+  ),
   ...overrides,
 });
 

@@ -3,14 +3,28 @@ import { z } from 'zod';
 import { fallNames, LEAST_POLYNOMIAL_RATE } from '../grpo/schedules.ts';
 import { trainingDefaults } from '../grpo/training-defaults.ts';
 import { MOST_SAMPLES } from './limits.ts';
-import { count, duration, fraction, names, plainObject, positive } from './shapes.ts';
+import {
+  count,
+  duration,
+  flag,
+  fraction,
+  names,
+  nonNegative,
+  optionalCount,
+  optionalDuration,
+  optionalPositive,
+  optionalText,
+  plainObject,
+  positive,
+  wholeNumber,
+} from './shapes.ts';
 
 /** Settings of learning-rate schedules; `settingsOfSchedule` says which schedule reads which. */
 export const scheduleSettings = z.strictObject({
   min_lr_rate: fraction
     .exactOptional()
     .describe('cosine_with_min_lr, cosine_warmup_with_min_lr: where the rate ends, a fraction of learning_rate'),
-  min_lr: z.number().nonnegative().exactOptional().describe('the same: the rate itself'),
+  min_lr: nonNegative.exactOptional().describe('the same: the rate itself'),
   num_cycles: positive
     .exactOptional()
     .describe(
@@ -19,19 +33,13 @@ export const scheduleSettings = z.strictObject({
   warmup_lr_rate: fraction
     .exactOptional()
     .describe('cosine_warmup_with_min_lr: the first rate, a fraction of learning_rate'),
-  lr_end: z
-    .number()
-    .nonnegative()
-    .exactOptional()
-    .describe(`polynomial: the rate at its end, by default ${LEAST_POLYNOMIAL_RATE}`),
+  lr_end: nonNegative.exactOptional().describe(`polynomial: the rate at its end, by default ${LEAST_POLYNOMIAL_RATE}`),
   power: positive.exactOptional().describe('polynomial: its power, by default 1'),
   timescale: count
     .exactOptional()
     .describe('inverse_sqrt: the rate is half after 3 times as many steps, by default as many as warm up, or 10000'),
   num_decay_steps: count.exactOptional().describe('warmup_stable_decay: steps in which the rate falls'),
-  num_stable_steps: z
-    .int()
-    .nonnegative()
+  num_stable_steps: wholeNumber
     .exactOptional()
     .describe('warmup_stable_decay: steps at learning_rate, by default those that are left'),
   warmup_type: z.enum(fallNames).exactOptional().describe('warmup_stable_decay: how the rate rises, by default linear'),
@@ -72,7 +80,7 @@ const rewardWeight = z.union([
   z.strictObject({ from: weight, to: weight, steps: count }),
   z.strictObject({
     points: z
-      .array(z.tuple([z.int().nonnegative(), weight]))
+      .array(z.tuple([wholeNumber, weight]))
       .nonempty()
       .refine((points) => points.every(([step], i) => i === 0 || step >= points[i - 1]![0]), 'expected steps in order'),
   }),
@@ -116,7 +124,7 @@ export const lora = z.strictObject({
     .default({})
     .describe('other ranks, by suffix of a name or regular expression'),
   alpha_pattern: z.record(z.string(), positive).default({}).describe('other values of alpha, likewise'),
-  use_rslora: z.boolean().default(false).describe('scale by alpha / √r instead'),
+  use_rslora: flag(false).describe('scale by alpha / √r instead'),
   modules_to_save: z
     .array(z.string())
     .default([])
@@ -131,7 +139,7 @@ export const rollout = z.strictObject({
   min_group: count
     .default(4)
     .describe('leave out a group with fewer scored episodes (a smaller group must be scored completely)'),
-  retries: z.int().nonnegative().default(1).describe('with strategy retry: how often an episode is played again'),
+  retries: wholeNumber.default(1).describe('with strategy retry: how often an episode is played again'),
   step_timeout: duration.default('10s').describe('time limit for one call of the environment'),
   episode_timeout: duration.default('60s').describe('time limit for all calls of the environment in an episode'),
 });
@@ -146,7 +154,7 @@ export const curriculum = z.strictObject({
 });
 
 export const evaluation = z.strictObject({
-  on_start: z.boolean().default(true).describe('evaluate the untrained model, as the baseline'),
+  on_start: flag(true).describe('evaluate the untrained model, as the baseline'),
   every_steps: count.nullable().default(20).describe('null: only at the start and at the end'),
   limit: count.default(128).describe('maximum number of problems in an evaluation'),
   k: z
@@ -196,10 +204,7 @@ export const sweep = z.strictObject({
     .describe(
       'grid: all combinations to the end; random: trials of them; halving: all of them or trials, of which the best continue at each rung (successive halving)',
     ),
-  trials: count
-    .nullable()
-    .default(null)
-    .describe('with random and halving: how many combinations to draw; null: all of them'),
+  trials: optionalCount.describe('with random and halving: how many combinations to draw; null: all of them'),
   seeds: count.default(1).describe('runs of each combination, with seed, seed + 1, …'),
   metric: z
     .string()
@@ -210,24 +215,15 @@ export const sweep = z.strictObject({
     .min(2)
     .default(3)
     .describe('with halving: one of this many trials continues, for this many times the steps'),
-  min_steps: count
-    .nullable()
-    .default(null)
-    .describe(
-      'with halving: the fewest steps after which trials are compared; null: as few as bring one trial to the end',
-    ),
-  max_time: duration
-    .nullable()
-    .default(null)
-    .describe(
-      'ends the sweep, all its processes together: runs are stopped with a checkpoint, and what was compared is ranked; null: no limit',
-    ),
-  max_cost: z
-    .number()
-    .positive()
-    .nullable()
-    .default(null)
-    .describe('ends the sweep likewise: dollars, at the price of GRADUS_USD_PER_HOUR; null: no limit'),
+  min_steps: optionalCount.describe(
+    'with halving: the fewest steps after which trials are compared; null: as few as bring one trial to the end',
+  ),
+  max_time: optionalDuration.describe(
+    'ends the sweep, all its processes together: runs are stopped with a checkpoint, and what was compared is ranked; null: no limit',
+  ),
+  max_cost: optionalPositive.describe(
+    'ends the sweep likewise: dollars, at the price of GRADUS_USD_PER_HOUR; null: no limit',
+  ),
 });
 
 export const devices = ['cpu', 'webgpu'] as const;
@@ -258,9 +254,7 @@ export const native = z.strictObject({
     .nullable()
     .default(null)
     .describe('maximum memory of the process, for example 4GB; less memory takes more time'),
-  reward_workers: z
-    .int()
-    .nonnegative()
+  reward_workers: wholeNumber
     .default(1)
     .describe(
       'processes for your reward functions and for rewards with your patterns, which might hang; 0: the main process, only without such rewards',
@@ -274,25 +268,20 @@ export const trl = z.strictObject({
   gradient_checkpointing: onGpu
     .default('auto')
     .describe('recompute activations: less memory, a third more computation; auto: on a GPU'),
-  load_in_4bit: z.boolean().default(false).describe('QLoRA: frozen weights in 4 bits'),
-  per_device_train_batch_size: count
-    .nullable()
-    .default(null)
-    .describe('completions in a micro-batch, whose gradients are accumulated; null: all of a step'),
+  load_in_4bit: flag(false).describe('QLoRA: frozen weights in 4 bits'),
+  per_device_train_batch_size: optionalCount.describe(
+    'completions in a micro-batch, whose gradients are accumulated; null: all of a step',
+  ),
   num_processes: count.default(1).describe('one for each GPU'),
-  accelerate_config: z
-    .string()
-    .nullable()
-    .default(null)
-    .describe('an accelerate configuration file, for DeepSpeed or FSDP'),
-  use_vllm: z.boolean().default(false).describe('sample with vLLM'),
+  accelerate_config: optionalText.describe('an accelerate configuration file, for DeepSpeed or FSDP'),
+  use_vllm: flag(false).describe('sample with vLLM'),
   vllm_mode: z
     .enum(['colocate', 'server'])
     .default('colocate')
     .describe('vLLM beside the training, or a server that trl vllm-serve runs'),
   vllm_gpu_memory_utilization: fraction.default(0.3).describe('with colocate: vLLM’s share of each GPU’s memory'),
   vllm_tensor_parallel_size: count.default(1).describe('with colocate: GPUs that share one copy of the model'),
-  vllm_max_model_length: count.nullable().default(null).describe('tokens of a context; null: the model’s'),
+  vllm_max_model_length: optionalCount.describe('tokens of a context; null: the model’s'),
   vllm_server_base_url: z
     .string()
     .default('http://127.0.0.1:8000')
@@ -306,11 +295,7 @@ export const tinker = z.strictObject({
     .nullable()
     .default(null)
     .describe('the server, such as http://127.0.0.1:8000; required by backend tinker'),
-  base_model: z
-    .string()
-    .nullable()
-    .default(null)
-    .describe('the name by which the server knows the model; null: that of model'),
+  base_model: optionalText.describe('the name by which the server knows the model; null: that of model'),
   loss_reduction: z
     .enum(['sum', 'mean'])
     .default('sum')

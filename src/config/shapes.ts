@@ -4,13 +4,23 @@ import { LinearRegExp } from '../common/linear-regexp/linear-regexp.ts';
 import { milliseconds } from './durations.ts';
 
 export const count = z.int().positive();
+export const wholeNumber = z.int().nonnegative();
 export const fraction = z.number().min(0).max(1);
 export const positive = z.number().positive();
+export const nonNegative = z.number().nonnegative();
+export const flag = (preset: boolean) => z.boolean().default(preset);
 export const plainObject = z.record(z.string(), z.unknown());
 export const duration = z
   .string()
   .regex(/^\d+(ms|s|m|h)$/, { error: 'expected a duration such as 30s, 10m or 1h', abort: true })
   .refine((text) => isWaitable(milliseconds(text)), 'expected a duration above 0s, of at most 500h');
+
+// Keys without a value by default.
+export const optionalText = z.string().nullable().default(null);
+export const optionalCount = count.nullable().default(null);
+export const optionalPositive = positive.nullable().default(null);
+export const optionalDuration = duration.nullable().default(null);
+
 export const regularExpression = z.string().superRefine((source, context) => {
   const fault = regularExpressionFault(source);
   if (fault !== undefined) context.addIssue({ code: 'custom', message: `expected a regular expression: ${fault}` });
