@@ -1,31 +1,46 @@
-// Reads the text of a server's answer, up to a limit.
+// Reads a server's answer up to a limit, as bytes or as text.
 import { redacted } from './redaction.ts';
 
-/** The most bytes of an answer that are read. */
+/** The most bytes that a short answer may have. */
 const MOST_BYTES = 2 ** 20;
 
-/** An answer has more than 1 MiB. Its beginning is `text`. */
+/** An answer has more bytes than are read. Its beginning is `text`. */
 export class LongAnswerError extends Error {
   readonly text: string;
 
-  constructor(text: string) {
-    super(`its answer has more than ${MOST_BYTES / 2 ** 20} MiB`);
+  constructor(text: string, most: number) {
+    super(`its answer has more than ${most / 2 ** 20} MiB`);
     this.text = text;
   }
 }
 
-/** The body of a response as text. Throws `LongAnswerError` once more than 1 MiB has come, and reads nothing more then. */
-export async function textOf({ body }: Response): Promise<string> {
-  if (!body) return '';
-  const decoder = new TextDecoder();
-  let [text, bytes] = ['', 0];
+/**
+ * The body of a response. Throws `LongAnswerError` once more has come, unfolded, and reads nothing more then.
+ * @param most bytes. @default 1 MiB
+ */
+export async function bytesOf({ body }: Response, most = MOST_BYTES): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let bytes = 0;
   // Leaving the loop early cancels the body, which frees the connection.
-  for await (const chunk of body) {
-    text += decoder.decode(chunk, { stream: true });
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk);
     bytes += chunk.length;
-    if (bytes > MOST_BYTES) throw new LongAnswerError(text);
+    if (bytes > most) throw new LongAnswerError(textIn(await joined(chunks.slice(0, 1))), most);
   }
-  return text + decoder.decode();
+  return await joined(chunks);
+}
+
+/** The body as text; see `bytesOf`. */
+export async function textOf(response: Response, most?: number): Promise<string> {
+  return textIn(await bytesOf(response, most));
+}
+
+async function joined(chunks: readonly Uint8Array<ArrayBuffer>[]): Promise<Uint8Array<ArrayBuffer>> {
+  return new Uint8Array(await new Blob([...chunks]).arrayBuffer());
+}
+
+function textIn(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes);
 }
 
 /** The text, or its beginning: what a server says about a failure, without known secrets, which it may repeat. Empty if nothing can be read. */

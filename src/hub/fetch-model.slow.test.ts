@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { COMMIT, type HubServer, type HubServerRepo, refuse, send, startHubServer } from '../../test/hub-server.ts';
 import { GradusError } from '../errors.ts';
 import { type DownloadProgress, onDownload } from './downloads.ts';
@@ -284,6 +285,32 @@ test('a list of files whose pages form a circle is refused', async (t) => {
   await assert.rejects(fetchModel(settings, id('org/tiny')), { code: 'HUB_ANSWER_INVALID', message: /in a circle$/ });
 });
 
+test('answers without an end are refused, in bytes and in pages', { timeout: 60_000 }, async (t) => {
+  const { server, settings } = await open(t);
+  const refused = (message: RegExp) =>
+    assert.rejects(fetchModel(settings, id('org/tiny')), { code: 'HUB_ANSWER_INVALID', message });
+  const folded = gzipSync(Buffer.alloc(32 * 2 ** 20, '['));
+  server.intercept = (_, __, response) => {
+    response.writeHead(200, { 'content-encoding': 'gzip' });
+    const more = (): unknown => !response.destroyed && response.write(folded, more);
+    more();
+    return 'unanswered';
+  };
+  await refused(/more than 64 MiB$/);
+  let page = 0;
+  const paged = (files: readonly object[]): HubServer['intercept'] => {
+    return (path, _, response) => {
+      if (!path.includes('/tree/')) return;
+      response.setHeader('link', `<${server.endpoint}${path}?cursor=${page++}>; rel="next"`);
+      response.end(JSON.stringify(files));
+    };
+  };
+  server.intercept = paged([]);
+  await refused(/more than 2000 pages$/);
+  server.intercept = paged(new Array(10_000).fill({ type: 'file', path: 'a', size: 1, oid: 'a'.repeat(40) }));
+  await refused(/more than 200000 files$/);
+});
+
 test('a server that always breaks off at the same place is given up', async (t) => {
   const { server, settings } = await open(t);
   const always: HubServer['intercept'] = (_, __, response) => {
@@ -378,6 +405,11 @@ test('file names that leave the folder are refused, and so are impossible sizes'
     if (path.includes('/tree/')) response.end(JSON.stringify([negative]));
   };
   await assert.rejects(fetchModel(settings, id('org/tiny')), { code: 'HUB_ANSWER_INVALID', message: /of -2 bytes/ });
+  server.intercept = (path, _, response) => {
+    const unnamed = { type: 'file', path: 5, size: 2, oid: 'a'.repeat(40) };
+    if (path.includes('/tree/')) response.end(JSON.stringify([unnamed]));
+  };
+  await assert.rejects(fetchModel(settings, id('org/tiny')), { code: 'HUB_ANSWER_INVALID', message: /"path":5/ });
 });
 
 test('a signal ends it, and the received part is kept', async (t) => {

@@ -1,5 +1,6 @@
 // One request to the hub, repeated if the hub is busy or the connection breaks, with one clear error if that does not help.
 import { bearerOf } from '../common/authorization.ts';
+import { bytesOf, LongAnswerError } from '../common/response-text.ts';
 import { RetryableError, type RetryOptions, retry, retryAfter } from '../common/retry.ts';
 import { cancelled, type ErrorKind, GradusError, messageOf } from '../errors.ts';
 import type { HubId, HubRepoType } from './hub-id.ts';
@@ -21,12 +22,14 @@ export interface HubRequestOptions {
 
 /** Number of attempts. */
 const ATTEMPTS = 5;
+/** The most bytes of a short answer: a page of a list has a thousand files on the hub, and all of them on some mirrors. */
+const MOST_BYTES = 64 * 2 ** 20;
 /** The longest `Retry-After` that is accepted, in milliseconds. */
 const LONGEST_WAIT = 60_000;
 const busyStatuses = new Set([408, 429, 500, 502, 503, 504]);
 
 /**
- * Returns a successful response. Throws `HUB_UNREACHABLE`, `HUB_BUSY`, `HUB_FAILED`, `HUB_GATED`, `HUB_UNAUTHORIZED`, `HUB_NOT_FOUND`,
+ * Returns a successful response. Throws `LongAnswerError` for a whole one that is too long, and `HUB_UNREACHABLE`, `HUB_BUSY`, `HUB_FAILED`, `HUB_GATED`, `HUB_UNAUTHORIZED`, `HUB_NOT_FOUND`,
  * `CREDENTIALS_INVALID`, `CANCELLED`.
  */
 export async function hubRequest(
@@ -43,12 +46,15 @@ export async function hubRequest(
     const silence = abortAfterSilence(settings, broken);
     const outcome = await fetch(url, { headers: { ...headers, ...authorization }, signal: anyOf(broken, signal) })
       .then(async (response) =>
-        whole && response.ok ? new Response(await response.arrayBuffer(), response) : response,
+        whole && response.ok
+          ? new Response(await bytesOf(response, MOST_BYTES), { headers: response.headers })
+          : response,
       )
       .catch((error: unknown) => ({ error }))
       .finally(() => clearTimeout(silence));
     throwIfCancelled(signal);
     if ('error' in outcome) {
+      if (outcome.error instanceof LongAnswerError) throw outcome.error;
       const fault = unreachable(settings, subject, outcome.error);
       throw isUnknownHost(outcome.error) ? fault : new RetryableError(fault);
     }

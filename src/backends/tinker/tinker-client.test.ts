@@ -1,6 +1,7 @@
 // The client against a scripted server: what is retried, what is an error, what is never sent twice.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { z } from 'zod';
 import { answering, type Reply } from '../../../test/scripted-tinker-server.ts';
 import { tinkerClient } from './tinker-client.ts';
@@ -83,6 +84,18 @@ test('an unreachable server, and one that redirects', async (t) => {
   });
   await assert.rejects(moved.client.ask(number, 'forward', {}), { code: 'TINKER_UNREACHABLE' });
   assert.equal(moved.count('elsewhere'), 0);
+});
+
+test('an answer without an end is refused once it is too long', { timeout: 60_000 }, async (t) => {
+  const folded = gzipSync(Buffer.alloc(64 * 2 ** 20, '['));
+  const endless: Reply = (response) => {
+    response.writeHead(200, { 'content-encoding': 'gzip' });
+    const more = (): unknown => !response.destroyed && response.write(folded, more);
+    more();
+  };
+  const { client } = await answering(t, { forward: [begun], retrieve_future: [endless] }, 50_000);
+  const message = /to forward is not Tinker’s: its answer has more than 256 MiB$/;
+  await assert.rejects(client.result(number, 'forward', {}), { code: 'TINKER_ANSWER_INVALID', message });
 });
 
 test('a time limit holds for an answer and for a result, and a signal ends either', async (t) => {

@@ -2,6 +2,7 @@
 import { promisify } from 'node:util';
 import { zstdCompress } from 'node:zlib';
 import type { z } from 'zod';
+import { bytesOf, LongAnswerError, textOf } from '../../common/response-text.ts';
 import { RetryableError, retry, retryAfter } from '../../common/retry.ts';
 import { call } from '../../common/words.ts';
 import { GradusError, messageOf, messageWithCause } from '../../errors.ts';
@@ -62,6 +63,8 @@ export class HttpStatus extends Error {
 
 /** Milliseconds after which a poll is repeated: servers keep one open for minutes, but proxies in between do not. */
 const LONGEST_POLL = 45_000;
+/** The most bytes of an answer: those of log-probabilities have a few for each token. */
+const MOST_BYTES = 256 * 2 ** 20;
 const SHORTEST_PAUSE = 50;
 const LONGEST_PAUSE = 2000;
 
@@ -139,8 +142,8 @@ export function tinkerClient({ url, apiKey, timeout }: TinkerServer): TinkerClie
     const { status, headers } = response;
     const isProtobuf = readResult && response.ok && headers.get('content-type')?.includes(PROTOBUF);
     const content = isProtobuf
-      ? decoded(readResult, new Uint8Array(await response.arrayBuffer()), { url, route })
-      : parsed(await response.text());
+      ? decoded(readResult, await bytesOf(response, MOST_BYTES), { url, route })
+      : parsed(await textOf(response, MOST_BYTES));
     return { status, after: retryAfter(headers), body: content };
   }
 
@@ -166,6 +169,7 @@ export function tinkerClient({ url, apiKey, timeout }: TinkerServer): TinkerClie
       const answer = await send(route, { body, signal: either, readResult, ...how }).catch((error: unknown) => {
         signal?.throwIfAborted();
         if (error instanceof GradusError) throw error;
+        if (error instanceof LongAnswerError) throw notTinkers(error.message, { url, route: what });
         if (!poll && limit.aborted) throw late();
         const fault = unreachable(url, error);
         // Until its time is up, what changes nothing may be repeated even after a lost connection.
