@@ -53,6 +53,25 @@ test('a conversation grows by turns and answers, and is scored as a whole', asyn
   assert.deepEqual(guessing.scores, ['found', 'speed']);
 });
 
+test('an episode has a state of its own, which answers change and scores judge', async () => {
+  const adding = multiTurn({
+    prompt: () => [{ role: 'user', content: 'Say numbers.' }],
+    state: ({ start }) => ({ sum: Number(start) }),
+    respond({ state, turns }) {
+      state.sum += Number(turns.at(-1));
+      return state.sum < 10 ? `That makes ${state.sum}.` : null;
+    },
+    scores: { sum: ({ state }) => state.sum },
+    metrics: ({ state }) => ({ sum: state.sum }),
+  });
+  const [one, other] = [await begin(adding, { start: 1 }), await begin(adding, { start: 5 })];
+  const next = (await one.env.step(said('3'))) as State;
+  assert.equal(next.messages.at(-1)!.content, 'That makes 4.');
+  assert.equal(await other.env.step(said('7')), null);
+  assert.deepEqual([await one.env.score!(), await other.env.score!()], [{ sum: 4 }, { sum: 12 }]);
+  assert.deepEqual(other.env.metrics!(), { sum: 12 });
+});
+
 test('the policy’s message stays the same object, which identifies its tokens', async () => {
   const { env } = await begin(guessing, { secret: 7 });
   const action = said('3');

@@ -7,21 +7,24 @@ import type { Message } from '../message.ts';
 import type { Action, End, Env, EpisodeScore, Example, State } from '../rl.ts';
 import { episodeScores, type ScoreFunctions } from './episode-scores.ts';
 
-export interface MultiTurnOptions<E extends Example = Example>
+export interface MultiTurnOptions<E extends Example = Example, S = undefined>
   extends Pick<Environment<E>, 'buildDataset' | 'scoreGroup' | 'gold'> {
   /** The messages at the start of an episode. */
   readonly prompt: (example: E) => readonly Message[];
+  /** Makes what an episode remembers besides its messages, such as a board. Functions that get the episode may change it. @default undefined */
+  readonly state?: (example: E) => S;
   /** Answers a turn of the policy with a user's text or a whole `Reply`; `null` or an `End` ends the episode. */
-  readonly respond: (episode: Conversation<E>) => Answer | Promise<Answer>;
+  readonly respond: (episode: Conversation<E, S>) => Answer | Promise<Answer>;
   /** Scores of an episode by name; an episode is correct if the first is at least 1. @default the configured rewards judge */
-  readonly scores?: ScoreFunctions<Conversation<E>>;
+  readonly scores?: ScoreFunctions<Conversation<E, S>>;
   /** Metrics of an episode, to be logged. @default none */
-  readonly metrics?: (episode: Conversation<E>) => Readonly<Record<string, number>>;
+  readonly metrics?: (episode: Conversation<E, S>) => Readonly<Record<string, number>>;
 }
 
 /** An episode so far. */
-export interface Conversation<E extends Example = Example> {
+export interface Conversation<E extends Example = Example, S = undefined> {
   readonly example: E;
+  readonly state: S;
   /** The whole conversation, including the last turn of the policy. */
   readonly messages: readonly Message[];
   /** The texts of the policy's turns. */
@@ -47,7 +50,7 @@ function checkedReply(answer: unknown): Reply | End | null {
 }
 
 /** An environment whose episodes are conversations. */
-export function multiTurn<E extends Example = Example>(options: MultiTurnOptions<E>): Environment<E> {
+export function multiTurn<E extends Example = Example, S = undefined>(options: MultiTurnOptions<E, S>): Environment<E> {
   const { scores = {}, buildDataset, scoreGroup, gold } = options;
   return {
     build: (example) => new MultiTurnEnv(example, options),
@@ -56,13 +59,14 @@ export function multiTurn<E extends Example = Example>(options: MultiTurnOptions
   };
 }
 
-class MultiTurnEnv<E extends Example> implements Env {
-  readonly #options: MultiTurnOptions<E>;
-  #episode: Conversation<E>;
+class MultiTurnEnv<E extends Example, S> implements Env {
+  readonly #options: MultiTurnOptions<E, S>;
+  #episode: Conversation<E, S>;
 
-  constructor(example: E, options: MultiTurnOptions<E>) {
+  constructor(example: E, options: MultiTurnOptions<E, S>) {
     this.#options = options;
-    this.#episode = { example, messages: options.prompt(example), turns: [] };
+    const state = options.state?.(example) as S; // without it, S is undefined
+    this.#episode = { example, state, messages: options.prompt(example), turns: [] };
   }
 
   start(): State {
@@ -87,7 +91,7 @@ class MultiTurnEnv<E extends Example> implements Env {
   }
 
   #add(messages: readonly Message[], ...said: string[]): void {
-    const { example, messages: before, turns } = this.#episode;
-    this.#episode = { example, messages: [...before, ...messages], turns: [...turns, ...said] };
+    const { messages: before, turns } = this.#episode;
+    this.#episode = { ...this.#episode, messages: [...before, ...messages], turns: [...turns, ...said] };
   }
 }

@@ -3,8 +3,8 @@ import type { Environment } from '../environment.ts';
 import type { Example } from '../rl.ts';
 import { type MultiTurnOptions, multiTurn } from './multi-turn.ts';
 
-/** As those of `multiTurn`, without what follows a turn. */
-export type SingleTurnOptions<E extends Example = Example> = Omit<MultiTurnOptions<E>, 'respond'>;
+/** As those of `multiTurn`, without what later turns need. */
+export type SingleTurnOptions<E extends Example = Example> = Omit<MultiTurnOptions<E>, 'respond' | 'state'>;
 
 /** An environment whose episodes end after one action. Without `scores`, the configured rewards judge it. */
 export function singleTurn<E extends Example = Example>(options: SingleTurnOptions<E>): Environment<E> {

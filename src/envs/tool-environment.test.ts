@@ -54,6 +54,40 @@ test('the model is offered what it needs to know of tools, and no more', async (
   assert.deepEqual(JSON.parse(JSON.stringify(offered)), offered);
 });
 
+test('an episode has a state of its own, which tools change and scores judge', async () => {
+  const shop = toolEnvironment({
+    prompt: () => [{ role: 'user', content: 'Buy.' }],
+    state: ({ money }) => ({ money: Number(money), basket: [] as string[] }),
+    tools: (_, state) => [
+      tool({
+        name: 'buy',
+        description: 'Buys an item for 2',
+        parameters: z.object({ item: z.string() }),
+        execute({ item }) {
+          if (state.money < 2) throw new Error('there is not enough money');
+          state.money -= 2;
+          state.basket.push(item);
+          return `${state.money} left`;
+        },
+      }),
+      { name: 'count', description: 'Counts the items', parameters: {} },
+    ],
+    respond: (_, __, { basket }) => basket.length,
+    scores: { bought: ({ state }) => state.basket.length },
+  });
+  const buying = calling(['buy', { item: 'hat' }], ['buy', { item: 'cup' }], ['count']);
+  const played = [];
+  for (const money of [2, 9]) {
+    const env = await shop.build({ money });
+    const { messages } = await step(env, buying);
+    played.push([messages.slice(-3).map(({ content }) => content), await env.score!()]);
+  }
+  assert.deepEqual(played, [
+    [['0 left', 'Error: there is not enough money', '1'], { bought: 1 }],
+    [['7 left', '5 left', '2'], { bought: 2 }],
+  ]);
+});
+
 test('every call of a turn is answered in order; an answer without calls ends the episode', async () => {
   const env = await open();
   const message = calling(['add', { a: 2, b: 3 }], ['add', { a: 5, b: 5 }]);

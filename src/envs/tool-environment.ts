@@ -7,26 +7,29 @@ import { type AnswerLimits, answerCall, complaint, type ToolAnswer, type ToolFai
 import type { Tool } from '../tools/tool.ts';
 import { episodeScores, type ScoreFunctions } from './episode-scores.ts';
 
-export interface ToolEnvironmentOptions<E extends Example = Example>
+export interface ToolEnvironmentOptions<E extends Example = Example, S = undefined>
   extends Pick<Environment<E>, 'buildDataset' | 'scoreGroup' | 'gold'> {
   /** The messages at the start of an episode. */
   readonly prompt: (example: E) => readonly Message[];
-  /** The tools: the same for all problems, or made for each episode, so that calls of different tools can share a state. */
-  readonly tools: readonly (Tool | ToolSpec)[] | ((example: E) => readonly (Tool | ToolSpec)[]);
+  /** Makes what an episode remembers, such as a shopping basket: tools change it, scores judge it. @default undefined */
+  readonly state?: (example: E) => S;
+  /** The tools: the same for all problems, or made for each episode, with its state. */
+  readonly tools: readonly (Tool | ToolSpec)[] | ((example: E, state: S) => readonly (Tool | ToolSpec)[]);
   /** Answers calls of tools without a function. @default such a call fails */
-  readonly respond?: (call: ToolCall, example: E) => unknown;
+  readonly respond?: (call: ToolCall, example: E, state: S) => unknown;
   /** Maximum calls in an episode; a turn that exceeds it ends the episode as `max_tool_calls`. @default only turns are limited */
   readonly maxToolCalls?: number;
   /** Maximum unparseable calls in an episode; one more ends it as `parse_error`. @default only turns are limited */
   readonly maxParseErrors?: number;
   readonly limits?: AnswerLimits;
   /** Scores of an episode by name; an episode is correct if the first is at least 1. @default the configured rewards judge */
-  readonly scores?: ScoreFunctions<ToolEpisode<E>>;
+  readonly scores?: ScoreFunctions<ToolEpisode<E, S>>;
 }
 
 /** An episode so far. */
-export interface ToolEpisode<E extends Example = Example> {
+export interface ToolEpisode<E extends Example = Example, S = undefined> {
   readonly example: E;
+  readonly state: S;
   /** The whole conversation, including the model's last turn. */
   readonly messages: readonly Message[];
   readonly calls: readonly AnsweredCall[];
@@ -43,7 +46,9 @@ export interface AnsweredCall extends ToolCall {
  * unparseable call says what is wrong. Logs counts for each episode: `tools/calls`, `tools/failures`, `tools/parse_errors`,
  * `tools/truncated`, and `tools/<failure>` for each kind of failure.
  */
-export function toolEnvironment<E extends Example = Example>(options: ToolEnvironmentOptions<E>): Environment<E> {
+export function toolEnvironment<E extends Example = Example, S = undefined>(
+  options: ToolEnvironmentOptions<E, S>,
+): Environment<E> {
   const { scores = {}, buildDataset, scoreGroup, gold } = options;
   return {
     build: (example) => new ToolEnv(example, options),
@@ -54,19 +59,21 @@ export function toolEnvironment<E extends Example = Example>(options: ToolEnviro
 
 const failures: readonly ToolFailure[] = ['unknown_tool', 'wrong_arguments', 'error', 'timeout'];
 
-class ToolEnv<E extends Example> implements Env {
+class ToolEnv<E extends Example, S> implements Env {
   readonly #example: E;
+  readonly #state: S;
   readonly #tools: readonly (Tool | ToolSpec)[];
-  readonly #options: ToolEnvironmentOptions<E>;
+  readonly #options: ToolEnvironmentOptions<E, S>;
   readonly #calls: AnsweredCall[] = [];
   readonly #parseErrors: string[] = [];
   #messages: readonly Message[];
 
-  constructor(example: E, options: ToolEnvironmentOptions<E>) {
-    const { prompt, tools } = options;
+  constructor(example: E, options: ToolEnvironmentOptions<E, S>) {
+    const { prompt, tools, state } = options;
     this.#example = example;
+    this.#state = state?.(example) as S; // without it, S is undefined
     this.#options = options;
-    this.#tools = typeof tools === 'function' ? tools(example) : tools;
+    this.#tools = typeof tools === 'function' ? tools(example, this.#state) : tools;
     this.#messages = prompt(example);
   }
 
@@ -92,8 +99,9 @@ class ToolEnv<E extends Example> implements Env {
   }
 
   score(): Promise<EpisodeScore> {
-    const episode: ToolEpisode<E> = {
+    const episode: ToolEpisode<E, S> = {
       example: this.#example,
+      state: this.#state,
       messages: this.#messages,
       calls: this.#calls,
       parseErrors: this.#parseErrors,
@@ -114,7 +122,12 @@ class ToolEnv<E extends Example> implements Env {
 
   async #answer(call: ToolCall): Promise<Message> {
     const { respond = unanswered, limits } = this.#options;
-    const answer = await answerCall(call, this.#tools, (toolCall) => respond(toolCall, this.#example), limits);
+    const answer = await answerCall(
+      call,
+      this.#tools,
+      (toolCall) => respond(toolCall, this.#example, this.#state),
+      limits,
+    );
     this.#calls.push({ ...call, answer });
     return { role: 'tool', content: answer.content, toolCallId: call.id };
   }
