@@ -54,6 +54,29 @@ const evaluation: TrainEvent = {
   intervals: { 'eval/accuracy': [0.4, 0.6], 'eval/sampled_accuracy': [0.15, 0.35] },
 };
 
+test('the best checkpoint of a policy that got worse is not praised', () => {
+  const saved = (score: number): TrainEvent => ({
+    type: 'checkpoint',
+    step: 20,
+    directory: 'runs/a/checkpoints/step_000020',
+    best: true,
+    metric: 'eval/accuracy',
+    score,
+  });
+  const line = (...events: TrainEvent[]) =>
+    shown([start, ...events])
+      .trim()
+      .split('\n')
+      .at(-1);
+  const before = { ...evaluation, step: 0 };
+  assert.equal(
+    line(before, saved(0.02)),
+    'step 20: best checkpoint so far, but worse than before training: eval/accuracy 0.02, 0.50 then',
+  );
+  assert.equal(line(before, saved(0.5)), 'step 20: best checkpoint so far');
+  assert.equal(line(saved(0.02)), 'step 20: best checkpoint so far', 'a resumed run does not know');
+});
+
 test('a run that is resumed after its last step says that nothing is trained', () => {
   assert.match(shown([{ ...start, step: 100 }]), /all 100 steps are already made.*max_steps/);
   assert.doesNotMatch(shown([{ ...start, step: 99 }]), /are already made/);

@@ -25,6 +25,8 @@ export class ProgressLine {
   #firstStep = 0;
   readonly #rewards: number[] = [];
   readonly #durations: number[] = [];
+  /** What the evaluation before training measured. */
+  #before: Readonly<Record<string, number>> = {};
   #lineIsOpen = false;
 
   constructor(output: Output) {
@@ -60,13 +62,14 @@ export class ProgressLine {
         this.#step(event);
         break;
       case 'evaluation':
+        if (event.step === 0) this.#before = event.metrics;
         this.#say(`step ${event.step}: ${evaluationLine(event)}`);
         break;
       case 'alert':
         this.#say(`step ${event.step}: ${event.level} ${event.rule}: ${event.text}`);
         break;
       case 'checkpoint':
-        if (event.best) this.#say(`step ${event.step}: best checkpoint so far`);
+        if (event.best) this.#say(`step ${event.step}: ${this.#best(event)}`);
         break;
       case 'tracker':
         this.#say(`step ${event.step}: ${trackerLine(event)}`);
@@ -100,6 +103,13 @@ export class ProgressLine {
     const what = condition === undefined ? key : `${key} ${JSON.stringify(condition)}`;
     const trained = step === this.#firstStep ? 'nothing is trained: ' : '';
     return `${trained}${what} ends the run at step ${step} of ${this.#maxSteps}: ${reason}`;
+  }
+
+  /** The best of a run that only got worse is no success. */
+  #best({ metric = '', score = 0 }: Extract<TrainEvent, { type: 'checkpoint' }>): string {
+    const before = this.#before[metric];
+    if (before === undefined || score >= before) return 'best checkpoint so far';
+    return `best checkpoint so far, but worse than before training: ${metric} ${score.toFixed(2)}, ${before.toFixed(2)} then`;
   }
 
   #step({ step, metrics, timings, tokens }: Extract<TrainEvent, { type: 'step' }>): void {

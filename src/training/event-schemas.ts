@@ -77,6 +77,8 @@ const checkpoint = z.strictObject({
   step: z.int(),
   directory: z.string(),
   best: z.boolean(),
+  metric: z.string().exactOptional().describe('what it is the best by, if it is'),
+  score: z.number().exactOptional(),
 });
 
 /** A tracker has begun to fail, which does not affect the run. Without a fault, everything has arrived after all. */

@@ -10,6 +10,14 @@ const TIE_BREAKER = 'eval/sampled_reward';
 /** What a checkpoint holds besides its files and the metric that makes it the best. */
 type TrainingState = Omit<CheckpointState, 'files' | 'metric'>;
 
+interface SavedCheckpoint {
+  readonly directory: string;
+  readonly best: boolean;
+  /** What it is the best by. */
+  readonly metric?: string;
+  readonly score?: number;
+}
+
 export class RunCheckpoints {
   readonly #store: RunStore;
   readonly #settings: Config['save'];
@@ -53,13 +61,13 @@ export class RunCheckpoints {
   async save(
     state: TrainingState,
     writeModel: (folder: string) => Promise<void>,
-  ): Promise<{ readonly directory: string; readonly best: boolean } | undefined> {
+  ): Promise<SavedCheckpoint | undefined> {
     const { step } = state;
     const best = this.isUnsavedBest(step);
     if (this.#latest === step && !best) return undefined;
     const name = this.#settings.best;
-    const metric = best && name !== null && { metric: { name, value: this.#best!.metrics[name]! } };
-    const whole = { ...state, ...metric };
+    const metric = best && name !== null && { name, value: this.#best!.metrics[name]! };
+    const whole = { ...state, ...(metric && { metric }) };
     // Somebody may have removed the checkpoint since it was written.
     const isThere = this.#latest === step && checkpointSteps(this.#store.directory).includes(step);
     const directory = isThere
@@ -69,7 +77,7 @@ export class RunCheckpoints {
     if (best) this.#store.pointTo('best', step);
     this.#unsavedBest = undefined;
     this.#prune();
-    return { directory, best };
+    return { directory, best, ...(metric && { metric: metric.name, score: metric.value }) };
   }
 
   #prune(): void {
