@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createOpenAI } from '@ai-sdk/openai';
 import Anthropic from '@anthropic-ai/sdk';
+import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod';
 import { Agent, OpenAIProvider, Runner } from '@openai/agents';
 import { generateText, isStepCount, streamText, tool } from 'ai';
 import { z } from 'zod';
@@ -60,12 +61,22 @@ async function anthropic({ anthropicBaseURL, apiKey, model }: AgentTask) {
   }
 }
 
+async function anthropicRunner({ anthropicBaseURL, apiKey, model }: AgentTask, stream: boolean) {
+  const client = new Anthropic({ baseURL: anthropicBaseURL, apiKey, maxRetries: 0 });
+  const tools = [betaZodTool({ name: 'stock', description: 'Counts', inputSchema: parameters, run: count })];
+  const messages = [{ role: 'user' as const, content: question }];
+  const { content } = await client.beta.messages.toolRunner({ model, max_tokens: 200, messages, tools, stream });
+  return { text: content.map((block) => (block.type === 'text' ? block.text : '')).join('') };
+}
+
 const agents: Readonly<Record<string, (task: AgentTask) => Promise<{ text: string }>>> = {
   'the AI SDK, responses': (task) => aiSdk(task, 'responses', false),
   'the AI SDK, responses in streams': (task) => aiSdk(task, 'responses', true),
   'the AI SDK, chat completions': (task) => aiSdk(task, 'chat', false),
   'the AI SDK, chat completions in streams': (task) => aiSdk(task, 'chat', true),
   "Anthropic's client": anthropic,
+  "Anthropic's tool runner": (task) => anthropicRunner(task, false),
+  "Anthropic's tool runner, in streams": (task) => anthropicRunner(task, true),
 };
 
 test('the OpenAI Agents SDK throws at an answer that is cut off, whole or in a stream: its rollout has no result', async () => {

@@ -12,6 +12,6 @@ const types: Readonly<Record<ApiError['status'], string>> = {
 };
 
 /** The body of the answer, as Anthropic's clients read it. */
-export function errorBody({ status, message }: ApiError): object {
-  return { type: 'error', error: { type: types[status], message } };
+export function errorBody({ status, message, details }: ApiError): object {
+  return { type: 'error', error: { type: types[status], message, ...(details !== undefined && { details }) } };
 }

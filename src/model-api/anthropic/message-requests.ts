@@ -62,6 +62,15 @@ const toolChoice = z.discriminatedUnion('type', [
 
 const PREFILLED = 'the last message is the assistant’s: this server does not continue the beginning of an answer';
 
+const NOT_KEPT =
+  'this server keeps no conversations: send all messages (unsupportedRequestBehavior: "continue_unthreaded" of a thread, or thread: false)';
+
+/** Conversations that the service keeps. Told so in this way, clients send the whole conversation instead. */
+const thread = z.any().refine((value) => value === null || value === undefined, {
+  error: NOT_KEPT,
+  params: { details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] } },
+});
+
 const format = z.object({ type: z.literal('json_schema'), schema: z.record(z.string(), z.unknown()) });
 
 /** What both addresses take. */
@@ -103,6 +112,7 @@ export const messageRequest = z.strictObject({
   top_k: z.int().min(0).nullish(),
   stream: z.boolean().nullish(),
   metadata: z.looseObject({}).nullish(),
+  thread: thread.optional(),
   service_tier: z.string().nullish(),
   // Of other servers with this interface.
   seed: z.int().nullish(),

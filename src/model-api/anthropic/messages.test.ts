@@ -129,7 +129,7 @@ test('settings of Anthropic’s own service that change nothing here are taken',
   const plain = await anthropic.messages.create(asked);
   for (const fields of [
     { metadata: { user_id: 'u' }, service_tier: 'auto' },
-    { mcp_servers: [], container: null, context_management: { edits: [] } },
+    { mcp_servers: [], container: null, thread: null, context_management: { edits: [] } },
     { cache_control: { type: 'ephemeral' }, inference_geo: 'eu', speed: 'fast', user_profile_id: 'u' },
     { thinking: { type: 'adaptive', display: 'omitted' } },
   ]) {
@@ -156,6 +156,7 @@ test('unsupported requests are refused in the interface’s own form', async () 
       /mcp_servers: this server runs no tools/,
     ],
     [{ output_format: { type: 'json_schema', schema: { type: 'object' } } }, /backend of this model cannot do that/],
+    [{ thread: { type: 'create' } }, /thread: this server keeps no conversations: send all messages/],
     [{ colour: 'red' }, /Unrecognized request argument: colour/],
     [{ max_tokens: 0 }, /max_tokens/],
   ];

@@ -10,12 +10,21 @@ export class ApiError extends Error {
   readonly status: 400 | 401 | 404 | 409 | 413 | 500;
   readonly code: string;
   readonly param: string | null;
+  /** What programs read of it, in Anthropic's interface. */
+  readonly details: unknown;
 
-  constructor(status: ApiError['status'], code: string, message: string, param: string | null = null) {
+  constructor(
+    status: ApiError['status'],
+    code: string,
+    message: string,
+    param: string | null = null,
+    details?: unknown,
+  ) {
     super(shortened(message, MOST_CHARACTERS));
     this.status = status;
     this.code = code;
     this.param = param && shortened(param, MOST_CHARACTERS);
+    this.details = details;
   }
 
   /** The body of the answer, as OpenAI's clients read it. */
@@ -34,5 +43,7 @@ export function parsed<T>(schema: z.ZodType<T>, body: unknown): T {
   const path = [...issue!.path, ...(unknown === undefined ? [] : [unknown])].map(String).join('.');
   if (unknown !== undefined)
     throw new ApiError(400, 'unknown_parameter', `Unrecognized request argument: ${path}`, path);
-  throw new ApiError(400, 'invalid_value', path === '' ? issue!.message : `${path}: ${issue!.message}`, path || null);
+  const details = issue!.code === 'custom' ? issue.params?.details : undefined;
+  const message = path === '' ? issue!.message : `${path}: ${issue!.message}`;
+  throw new ApiError(400, 'invalid_value', message, path || null, details);
 }
