@@ -163,13 +163,16 @@ export const samplingSessionRequest = z.object({
 });
 export const joinRequest = z.object({ sampling_session_id: id });
 
+/** The longer it is, the more of a completion is searched after each token. */
+const stopText = z.string().max(1000);
+
 export const sampleRequest = z.object({
   num_samples: z.int().min(1).max(1024).default(1),
   prompt: modelInput,
   sampling_params: z.object({
     max_tokens: z.int().min(1).nullish(),
     seed: z.int().nullish(),
-    stop: z.union([z.string(), z.array(z.string()).max(64), z.array(z.int()).max(64)]).nullish(),
+    stop: z.union([stopText, z.array(stopText).max(64), z.array(z.int()).max(64)]).nullish(),
     temperature: z.number().min(0).default(1),
     top_k: z.int().min(-1).default(-1),
     top_p: z.number().gt(0).max(1).default(1),

@@ -41,6 +41,7 @@ export function samplingPlan(body: SampleRequestBody, text: SampledText, signal:
     throw new Refusal(
       `prompt_logprobs_last_n is ${last}: at most ${prompt.length - 1} of ${prompt.length} prompt tokens can be scored`,
     );
+  assertFewLikeliest(body, prompt.length, contextLength);
   const seed = params.seed ?? randomInt(2 ** 31);
   const stopWhen = endOf(params.stop, text);
   const request = (i: number): SampleRequest => ({
@@ -58,6 +59,19 @@ export function samplingPlan(body: SampleRequestBody, text: SampledText, signal:
     },
     scoring: scoringOf(body, { text, seed, signal }),
   };
+}
+
+/** The most likeliest and drawn tokens that one answer may report, in all its places together: they fill 300 MB. */
+const MOST_LIKELIEST = 2 ** 23;
+
+function assertFewLikeliest(body: SampleRequestBody, prompt: number, contextLength: number): void {
+  const { num_samples, sampling_params, topk_sample_logprobs, topk_prompt_logprobs, prompt_alt_tokens_k } = body;
+  const room = Math.min(sampling_params.max_tokens ?? contextLength, contextLength - prompt);
+  const reported = num_samples * room * topk_sample_logprobs + prompt * (topk_prompt_logprobs + prompt_alt_tokens_k);
+  if (reported <= MOST_LIKELIEST) return;
+  throw new Refusal(
+    `the answer would report ${reported} likeliest tokens, of at most ${MOST_LIKELIEST}: set max_tokens, or ask for fewer`,
+  );
 }
 
 interface Sampling {

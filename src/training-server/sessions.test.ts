@@ -69,3 +69,29 @@ test('old sessions are forgotten unless something is in them, and lists begin wi
   assert.equal(sessionOf(`${third.id}:train:0:1:abc`), third.id);
   assert.equal(sessionOf('x'), '');
 });
+
+test('there is a limit to sessions, which those that are over do not count against', (t) => {
+  const { sessions, pass } = timed(t);
+  const refused = () =>
+    assert.throws(
+      () => sessions.open(described),
+      (error) => error instanceof Refusal && error.status === 429,
+    );
+  const [first, second] = Array.from({ length: 4096 }, () => sessions.open(described));
+  refused();
+  assert.deepEqual(
+    sessions.forgetOld(() => false),
+    [],
+  );
+  refused();
+  sessions.end(first!.id, 'success');
+  sessions.end(second!.id, 'success');
+  assert.deepEqual(
+    sessions.forgetOld((id) => id === second!.id),
+    [first!.id],
+  );
+  sessions.open(described);
+  refused();
+  pass(6 * MINUTE);
+  assert.equal(sessions.forgetOld((id) => id === second!.id).length, 4095);
+});

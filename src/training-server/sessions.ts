@@ -7,6 +7,8 @@ const SILENCE = 5 * 60_000;
 /** After this many milliseconds it is forgotten. */
 const LONG_SILENCE = 6 * 60 * 60_000;
 const CHECKED_EVERY = 15_000;
+/** The most sessions at a time: each has a few KB that its client says of it. */
+const MOST_SESSIONS = 4096;
 
 export interface SessionDescription {
   readonly user_metadata: Readonly<Record<string, unknown>> | null;
@@ -27,7 +29,10 @@ export class Sessions {
   readonly #sessions = new Map<string, Session>();
   readonly #timer = setInterval(() => this.#endSilent(), CHECKED_EVERY).unref();
 
+  /** Throws a `Refusal` if there are too many. */
   open(described: SessionDescription): Session {
+    if (this.#sessions.size >= MOST_SESSIONS)
+      throw new Refusal(`this server has ${MOST_SESSIONS} sessions at a time: end those that are not needed`, 429);
     const id = randomUUID();
     const session = { ...described, id, lastHeard: performance.now(), ended: undefined, work: new AbortController() };
     this.#sessions.set(id, session);
@@ -73,9 +78,12 @@ export class Sessions {
     return [...this.#sessions.values()].reverse();
   }
 
-  /** Forgets those that have been over for hours, for a server may run for months. Returns them. */
+  /** Forgets those that have been over for hours, for a server may run for months; and all that are over, if there are too many. Returns them. */
   forgetOld(isNeeded: (id: string) => boolean): string[] {
-    const old = [...this.#sessions.values()].filter(({ lastHeard }) => performance.now() - lastHeard > LONG_SILENCE);
+    const isFull = this.#sessions.size >= MOST_SESSIONS;
+    const isOld = ({ id, lastHeard }: Session) =>
+      performance.now() - lastHeard > LONG_SILENCE || (isFull && this.isOver(id));
+    const old = [...this.#sessions.values()].filter(isOld);
     const forgotten = old.map(({ id }) => id).filter((id) => !isNeeded(id));
     for (const id of forgotten) this.#sessions.delete(id);
     return forgotten;

@@ -16,6 +16,9 @@ import type { Result, Submitted } from './submitted.ts';
 const ALPHA = 32;
 /** The most samplers with weights in memory. Others read their files again, or are lost if they were saved without a name. */
 const MOST_IN_MEMORY = 8;
+/** The most samplers in all. Those that were used longest ago are forgotten. */
+const MOST_SAMPLERS = 16_384;
+
 export interface TrainingServerOptions {
   readonly engine: LoraEngine;
   readonly text: Pick<SampledText, 'tokenizer' | 'stopIds'>;
@@ -191,6 +194,7 @@ export class TrainingServer {
     const added = { ...sampler, id, copies: 0 };
     this.#samplers.delete(id);
     this.#samplers.set(id, added);
+    if (this.#samplers.size > MOST_SAMPLERS) this.#samplers.delete(this.#samplers.keys().next().value!);
     this.#freeSamplers();
     return added;
   }

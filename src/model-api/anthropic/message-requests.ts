@@ -1,7 +1,7 @@
 // The requests of Anthropic's messages, and the chat completions that answer them. Fields that a model of ours cannot follow are refused, not ignored.
 // https://docs.anthropic.com/en/api/messages
 import { z } from 'zod';
-import { type ChatRequest, reasoningEffort, textOf, unset } from '../openai/requests.ts';
+import { type ChatRequest, reasoningEffort, stopText, textOf, unset } from '../openai/requests.ts';
 
 /** Marks of what a server may cache. They change nothing about the answer. */
 const cached = { cache_control: z.looseObject({}).nullish() };
@@ -106,7 +106,7 @@ const asked = {
 export const messageRequest = z.strictObject({
   ...asked,
   max_tokens: z.int().min(1),
-  stop_sequences: z.array(z.string().min(1)).nullish(),
+  stop_sequences: z.array(stopText).max(256).nullish(),
   temperature: z.number().min(0).max(1).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
   top_k: z.int().min(0).nullish(),

@@ -345,6 +345,7 @@ describe('what cannot be answered is refused, and says why', () => {
       { messages: [{ role: 'assistant', tool_calls: [deepCall] }, ...question] },
       ...([400, 'invalid_value', null] as const),
     ],
+    'a stop text of a page': [{ stop: ['a', 'b'.repeat(1001)] }, 400, 'invalid_value', 'stop.1'],
     'a temperature beyond the range': [{ temperature: 3 }, 400, 'invalid_value', 'temperature'],
     'too long a prompt': [
       { messages: [{ role: 'user', content: 'a'.repeat(5000) }] },

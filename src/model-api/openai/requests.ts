@@ -54,12 +54,16 @@ const responseFormat = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('json_schema'), json_schema: z.strictObject(schemaFormat) }),
 ]);
 
+/** The longer it is, the more of a completion is searched after each token. */
+export const stopText = z.string().min(1).max(1000);
+const STOPS = 'expected a text of at most 1000 characters, or up to 16 of them';
+
 const sampling = {
   ...shared,
   ...extensions,
   response_format: responseFormat.nullish(),
   n: z.int().min(1).max(128).nullish(),
-  stop: z.union([z.string().min(1), z.array(z.string().min(1)).max(16)]).nullish(),
+  stop: z.union([stopText, z.array(stopText).max(16)], { error: STOPS }).nullish(),
   // Other servers have this field, too.
   repetition_penalty: z.number().positive().max(10).nullish(),
   max_tokens: z.int().min(1).nullish(),
