@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { commandWords } from '../src/cli/command-words.ts';
-import { call, type Operation, type OptionName, option, resuming, verb } from '../src/common/words.ts';
+import { call, functions, type Operation, type OptionName, option, resuming, verb } from '../src/common/words.ts';
 import { GradusError } from '../src/errors.ts';
 import * as surface from '../src/index.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -64,10 +64,12 @@ test('a command or a flag is noticed anywhere in a text', () => {
     assert.deepEqual(commandsIn(line), [], line);
 });
 
-/** The members of a union of texts in words.ts. */
-function membersOf(type: string): string[] {
-  const [, union] = new RegExp(`export type ${type} =([^;]*);`).exec(read('src/common/words.ts'))!;
-  return Array.from(union!.matchAll(/'(\w+)'/g), ([, name]) => name!);
+const operations = Object.keys(functions) as Operation[];
+
+/** The members of the union in words.ts. */
+function optionNames(): OptionName[] {
+  const [, union] = /export type OptionName =([^;]*);/.exec(read('src/common/words.ts'))!;
+  return Array.from(union!.matchAll(/'(\w+)'/g), ([, name]) => name as OptionName);
 }
 
 test('the words of the command line are its commands and flags', () => {
@@ -77,11 +79,10 @@ test('the words of the command line are its commands and flags', () => {
       Array.from(read(file).matchAll(/(?:Command|command)\('([\w-]+)'\)/g), ([, name]) => name!),
     ),
   );
-  const operations = membersOf('Operation') as Operation[];
   assert.ok(operations.length > 15);
   for (const operation of operations)
     for (const word of words.verb(operation).split(' ')) assert.ok(known.has(word), `${operation}: ${word}`);
-  for (const name of membersOf('OptionName') as OptionName[]) {
+  for (const name of optionNames()) {
     const flag = words.option(name);
     assert.ok(flags.has(flag) || flags.has(flag.replace('--', '--no-')), `${name}: ${flag}`);
   }
@@ -109,7 +110,7 @@ test('the source of a value is named as it was typed', () => {
 });
 
 test('the words of a program are functions of the package, options, or files', () => {
-  for (const operation of membersOf('Operation') as Operation[]) {
+  for (const operation of operations) {
     const said = call(operation, 'rewards');
     assert.deepEqual(commandsIn(`'${said}'`), []);
     const name = /^(\w+)\(/.exec(said)?.[1];

@@ -140,10 +140,7 @@ function endTokens(folder: string, tokenizer: Tokenizer, more: readonly number[]
     throw new GradusError(
       'MODEL_FILE_INVALID',
       `${join(folder, file)}: eos_token_id ${wrong} is not one of the ${count} tokens`,
-      {
-        hint: 'correct it: completions end with that token',
-        path: 'model',
-      },
+      { hint: 'correct it: completions end with that token', path: 'model' },
     );
   });
   return new Set([...named, ...(tokenizer.eosId === undefined ? [] : [tokenizer.eosId]), ...more]);

@@ -35,46 +35,12 @@ const commands: Readonly<Record<Operation, string>> = {
   guide: 'agent-docs',
 };
 
-const flags: Readonly<Record<OptionName, string>> = {
+/** The flags that are not called as the option is. */
+const otherFlags: Readonly<Partial<Record<OptionName, string>>> = {
   apiKey: '--api-key-env',
-  backend: '--backend',
-  checkpoint: '--checkpoint',
-  config: '--config',
-  dtype: '--dtype',
-  dryRun: '--dry-run',
-  eval: '--eval',
-  fix: '--fix',
-  format: '--format',
-  host: '--host',
-  k: '--k',
   merged: '--merge',
-  minP: '--min-p',
-  name: '--name',
-  out: '--out',
-  overwrite: '--overwrite',
-  port: '--port',
-  preflight: '--preflight',
   problems: '--n',
-  profile: '--profile',
-  prompt: '--prompt',
-  require: '--require',
-  resume: '--resume',
-  reward: '--reward',
-  rewardConfig: '--reward-config',
   settings: '--set',
-  split: '--split',
-  over: '--over',
-  filter: '--filter',
-  sort: '--sort',
-  trials: '--trials',
-  method: '--method',
-  metric: '--metric',
-  temperature: '--temperature',
-  timeout: '--timeout',
-  to: '--to',
-  topK: '--top-k',
-  topP: '--top-p',
-  yes: '--yes',
 };
 
 /** The command by which an operation is done, such as `runs wait`. */
@@ -82,14 +48,16 @@ export function commandOf(operation: Operation): string {
   return commands[operation];
 }
 
+/** `--dry-run` for `dryRun`. */
 export function flagOf(name: OptionName): string {
-  return flags[name];
+  return otherFlags[name] ?? `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
 function option(name: OptionName, value: OptionValue = true): string {
-  if (typeof value === 'string') return `${flags[name]} ${shellWord(value)}`;
+  const flag = flagOf(name);
+  if (typeof value === 'string') return `${flag} ${shellWord(value)}`;
   if (typeof value !== 'boolean') return value.map((one) => option(name, one)).join(' ');
-  return value ? flags[name] : `--no-${flags[name].slice(2)}`;
+  return value ? flag : `--no-${flag.slice(2)}`;
 }
 
 /** A command to type. */

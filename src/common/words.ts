@@ -2,32 +2,7 @@
 // commands and flags. Texts refer to an action by its key here, and the program chooses the words once at the start, like a language.
 
 /** The actions, each of which is a function of the package or a command. */
-export type Operation =
-  | 'train'
-  | 'evaluate'
-  | 'sample'
-  | 'show'
-  | 'export'
-  | 'compare'
-  | 'diagnose'
-  | 'listRuns'
-  | 'stop'
-  | 'wait'
-  | 'follow'
-  | 'watch'
-  | 'preflight'
-  | 'serveRewards'
-  | 'checkEnvironment'
-  | 'listRewards'
-  | 'testRewards'
-  | 'listKeys'
-  | 'listPresets'
-  | 'sweep'
-  | 'tag'
-  | 'handOff'
-  | 'checkMachine'
-  | 'begin'
-  | 'guide';
+export type Operation = keyof typeof functions;
 
 /** The options of such a call. */
 export type OptionName =
@@ -89,7 +64,7 @@ export interface Words {
 }
 
 /** The functions of the package; actions that are only commands are described. */
-const functions: Readonly<Record<Operation, string | { readonly said: (subject: string) => string }>> = {
+export const functions = {
   train: 'train',
   evaluate: 'evaluate',
   sample: 'sample',
@@ -115,9 +90,13 @@ const functions: Readonly<Record<Operation, string | { readonly said: (subject: 
   checkMachine: said('the check of the machine'),
   begin: said('a template of a project'),
   guide: { said: (topic) => `docs/agent/${topic}.md` },
-};
+} as const satisfies Readonly<Record<string, string | Described>>;
 
-function said(text: string) {
+interface Described {
+  readonly said: (subject: string) => string;
+}
+
+function said(text: string): Described {
   return { said: () => text };
 }
 
@@ -133,11 +112,11 @@ const assigned: Words['option'] = (name, value) => {
 /** The words of a program that imports the package. */
 const programWords: Words = {
   verb(operation) {
-    const name = functions[operation];
+    const name: string | Described = functions[operation];
     return typeof name === 'string' ? name : name.said('');
   },
   call(operation, subject, options = {}) {
-    const name = functions[operation];
+    const name: string | Described = functions[operation];
     if (typeof name !== 'string') return name.said(subject ?? '');
     const given = Object.entries(options).map(([key, value]) => assigned(key as OptionName, value));
     const all = given.length > 0 ? [subject === undefined ? '…' : asValue(subject), `{ ${given.join(', ')} }`] : [];

@@ -151,10 +151,7 @@ function unknownKeys(unknown: readonly KeyPath[], context: IssueContext): Gradus
   const name = shortened(dotted(first!), LONGEST_NAME);
   const what = `${context.placeOf(first!)}: unknown key ${name}`;
   if (others.length === 0) {
-    return new GradusError('CONFIG_UNKNOWN_KEY', what, {
-      hint: meaning(first!) ?? siblingNames(first!),
-      path: name,
-    });
+    return new GradusError('CONFIG_UNKNOWN_KEY', what, { hint: meaning(first!) ?? siblingNames(first!), path: name });
   }
   // Several keys of another system may have the same explanation.
   const keysByMeaning = Map.groupBy(unknown.slice(0, MOST_HINTS), (path) => meaning(path) ?? 'there is no such key');

@@ -141,10 +141,7 @@ export function* faultsOfStages(
       yield new GradusError(
         'CONFIG_MISSING',
         `${placeOf(['stages', i])}: stages.${i}.steps is missing: a stage needs a length`,
-        {
-          hint: `add stages.${i}.steps: NUMBER, or num_train_epochs if its data have rows`,
-          path: `stages.${i}.steps`,
-        },
+        { hint: `add stages.${i}.steps: NUMBER, or num_train_epochs if its data have rows`, path: `stages.${i}.steps` },
       );
     }
     if (steps !== null && num_train_epochs !== null) {

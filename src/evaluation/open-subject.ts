@@ -73,10 +73,7 @@ export function findSubject(
     throw new GradusError(
       'USAGE',
       'only a config file can be changed: a run keeps the configuration it was trained with',
-      {
-        hint: `leave ${option('settings')} out, or give the config file`,
-        path: option('settings'),
-      },
+      { hint: `leave ${option('settings')} out, or give the config file`, path: option('settings') },
     );
   }
   if (typeof subject !== 'string') return { config: loadConfigObject(subject).config };

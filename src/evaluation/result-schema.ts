@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Recorded } from '../common/recorded.ts';
 import { checkedRequirement } from '../goals/requirements.ts';
-import { changedFiles, evaluationRecord, openedRun, verdict } from '../runs/records.ts';
+import { changedFiles, evaluationRecord, failure, openedRun, verdict } from '../runs/records.ts';
 
 export const evaluateResultFields = {
   run: openedRun.exactOptional().describe('absent if a configuration was evaluated'),
@@ -32,6 +32,6 @@ const evaluateResult = z.strictObject({
   ok: z.boolean(),
   ...evaluateResultFields,
   /** The requirement that is not met. */
-  error: z.strictObject({ code: z.string(), message: z.string(), hint: z.string() }).exactOptional(),
+  error: failure.exactOptional(),
 });
 export type EvaluateResult = Recorded<typeof evaluateResult>;

@@ -189,10 +189,7 @@ function assertPrompt(messages: readonly Message[], { renderer, contextLength }:
   throw new GradusError(
     'PROMPT_TOO_LONG',
     `prompt: its ${length} tokens leave no room in a context of ${contextLength}`,
-    {
-      hint: 'shorten it',
-      path: 'prompt',
-    },
+    { hint: 'shorten it', path: 'prompt' },
   );
 }
 

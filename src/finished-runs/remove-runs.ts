@@ -18,10 +18,7 @@ export function removeRuns(
     throw new GradusError(
       'CONFIRMATION_REQUIRED',
       `${directories.join(', ')}: ${(bytes / 2 ** 20).toFixed(1)} MiB would be removed permanently`,
-      {
-        hint: `add ${option('yes', true)} to remove them`,
-        path: directories[0]!,
-      },
+      { hint: `add ${option('yes', true)} to remove them`, path: directories[0]! },
     );
   }
   for (const { dir } of found) rmSync(dir, { recursive: true });

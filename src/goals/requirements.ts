@@ -31,9 +31,7 @@ export function parseRequirement(text: string): Requirement {
   throw new GradusError(
     'REQUIREMENT_INVALID',
     `${option('require')} ${text}: expected a metric, >=, >, <= or <, and a number`,
-    {
-      hint: `for example ${option('require', 'final_success_rate>=0.9')}`,
-    },
+    { hint: `for example ${option('require', 'final_success_rate>=0.9')}` },
   );
 }
 

@@ -16,6 +16,7 @@ export interface GpuWork {
 }
 
 interface RentedGpu {
+  readonly gibibytes: number;
   /** Modal's list price, May 2026. */
   readonly usdPerHour: number;
   /** Floating-point operations per second, dense, in bfloat16 (T4: float16). */
@@ -24,16 +25,16 @@ interface RentedGpu {
   readonly bandwidth: number;
 }
 
-/** GPUs by their names in configurations, with speeds from NVIDIA's data sheets. */
+/** GPUs by their names in configurations, with memory and speeds from NVIDIA's data sheets. */
 const rented: Readonly<Record<string, RentedGpu>> = {
-  T4: { usdPerHour: 0.59, flops: 65e12, bandwidth: 320e9 },
-  L4: { usdPerHour: 0.8, flops: 121e12, bandwidth: 300e9 },
-  A10G: { usdPerHour: 1.1, flops: 70e12, bandwidth: 600e9 },
-  L40S: { usdPerHour: 1.95, flops: 362e12, bandwidth: 864e9 },
-  'A100-40GB': { usdPerHour: 2.1, flops: 312e12, bandwidth: 1555e9 },
-  'A100-80GB': { usdPerHour: 2.5, flops: 312e12, bandwidth: 2039e9 },
-  H100: { usdPerHour: 3.95, flops: 989e12, bandwidth: 3350e9 },
-  H200: { usdPerHour: 4.54, flops: 989e12, bandwidth: 4800e9 },
+  T4: { gibibytes: 16, usdPerHour: 0.59, flops: 65e12, bandwidth: 320e9 },
+  L4: { gibibytes: 24, usdPerHour: 0.8, flops: 121e12, bandwidth: 300e9 },
+  A10G: { gibibytes: 24, usdPerHour: 1.1, flops: 70e12, bandwidth: 600e9 },
+  L40S: { gibibytes: 48, usdPerHour: 1.95, flops: 362e12, bandwidth: 864e9 },
+  'A100-40GB': { gibibytes: 40, usdPerHour: 2.1, flops: 312e12, bandwidth: 1555e9 },
+  'A100-80GB': { gibibytes: 80, usdPerHour: 2.5, flops: 312e12, bandwidth: 2039e9 },
+  H100: { gibibytes: 80, usdPerHour: 3.95, flops: 989e12, bandwidth: 3350e9 },
+  H200: { gibibytes: 141, usdPerHour: 4.54, flops: 989e12, bandwidth: 4800e9 },
 };
 
 /** Seconds until the first step, in which the container starts and packages and weights are loaded. */
@@ -47,6 +48,11 @@ const FLOPS_PER_PARAMETER_AND_TOKEN = 8;
 const BYTES_PER_PARAMETER = 2;
 
 export const rentedGpus: readonly string[] = Object.keys(rented);
+
+/** Bytes. */
+export const gpuMemories: Readonly<Record<string, number>> = Object.fromEntries(
+  Object.entries(rented).map(([name, { gibibytes }]) => [name, gibibytes * 2 ** 30]),
+);
 
 /** Splits the name of a GPU from the number of GPUs: `H100:2` stands for two. */
 export function splitGpu(gpu: string): { readonly name: string; readonly count: number } {

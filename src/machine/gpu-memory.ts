@@ -1,7 +1,7 @@
 // Estimates the GPU memory that TRL needs to train a configuration, by the formula in docs/planning.md.
 import { cacheBytesPerToken, type ModelConfig, type ParameterSpec } from '../models/model-config.ts';
 import { volume } from '../tensor/shape.ts';
-import { splitGpu } from './gpu-cost.ts';
+import { gpuMemories, splitGpu } from './gpu-cost.ts';
 import { BFLOAT16, modelStates, statesBytes } from './model-states.ts';
 import type { GpuEstimate } from './result-schema.ts';
 
@@ -19,22 +19,8 @@ export interface GpuWorkload {
   readonly reference: boolean;
 }
 
-const GIBIBYTE = 2 ** 30;
-
-/** The memory of GPUs, in bytes, by their names in configurations. */
-export const gpus: Readonly<Record<string, number>> = {
-  T4: 16 * GIBIBYTE,
-  L4: 24 * GIBIBYTE,
-  A10G: 24 * GIBIBYTE,
-  L40S: 48 * GIBIBYTE,
-  'A100-40GB': 40 * GIBIBYTE,
-  'A100-80GB': 80 * GIBIBYTE,
-  H100: 80 * GIBIBYTE,
-  H200: 141 * GIBIBYTE,
-};
-
 /** Bytes for CUDA's context, kernels and workspaces; and the fraction by which the allocator takes more than is used for everything else. */
-const CONTEXT = 1.2 * GIBIBYTE;
+const CONTEXT = 1.2 * 2 ** 30;
 const UNUSED = 0.1;
 
 /** Returns undefined for an unknown GPU. */
@@ -44,7 +30,7 @@ export function gpuEstimate(
   parameters: readonly ParameterSpec[],
   workload: GpuWorkload,
 ): GpuEstimate | undefined {
-  const memory = gpus[splitGpu(gpu).name];
+  const memory = gpuMemories[splitGpu(gpu).name];
   if (memory === undefined) return undefined;
   const fixed = CONTEXT + fixedBytes(parameters, workload);
   const perCompletion = completionBytes(config, parameters, workload);

@@ -16,6 +16,9 @@ const checkResult = z.strictObject({
 });
 export type CheckResult = Recorded<typeof checkResult>;
 
+/** Why something is not ready. */
+export const failure = z.strictObject({ code: z.string(), message: z.string(), hint: z.string() });
+
 /** The report of a failed check. */
 export const missingCheck = checkResult.pick({ id: true, detail: true, fix: true });
 export type MissingCheck = Recorded<typeof missingCheck>;
@@ -29,7 +32,7 @@ export const doctorFields = {
 const doctorResult = z.strictObject({
   ok: z.boolean(),
   ...doctorFields,
-  error: z.strictObject({ code: z.string(), message: z.string(), hint: z.string() }).exactOptional(),
+  error: failure.exactOptional(),
 });
 export type DoctorResult = Recorded<typeof doctorResult>;
 

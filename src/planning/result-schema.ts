@@ -4,7 +4,7 @@ import type { Recorded } from '../common/recorded.ts';
 import { describedAs, option } from '../common/words.ts';
 import type { Origin } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { gpuCost, gpuEstimate, missingCheck } from '../machine/result-schema.ts';
+import { failure, gpuCost, gpuEstimate, missingCheck } from '../machine/result-schema.ts';
 import { rental } from '../modal/rental-schema.ts';
 
 const bytes = z.number().nonnegative();
@@ -171,9 +171,6 @@ export const gpuPathFields = {
 const gpuPathResult = z.strictObject({
   ok: z.boolean(),
   ...gpuPathFields,
-  error: z
-    .strictObject({ code: z.string(), message: z.string(), hint: z.string() })
-    .exactOptional()
-    .describe('present if the chosen way is not ready'),
+  error: failure.exactOptional().describe('present if the chosen way is not ready'),
 });
 export type GpuPathResult = Recorded<typeof gpuPathResult>;

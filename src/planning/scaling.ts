@@ -6,8 +6,8 @@ import { existingNames, named } from '../common/nearest.ts';
 import { type Config, configDefaults } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { microBatchTokens } from '../handoff/verl/overrides.ts';
-import { splitGpu } from '../machine/gpu-cost.ts';
-import { gpus as gpuMemories, learningBytes, peak, samplingBytes } from '../machine/gpu-memory.ts';
+import { gpuMemories, splitGpu } from '../machine/gpu-cost.ts';
+import { learningBytes, peak, samplingBytes } from '../machine/gpu-memory.ts';
 import {
   BFLOAT16,
   dividesWeights,

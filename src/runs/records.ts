@@ -11,6 +11,9 @@ export const numbers = z.record(z.string(), z.number());
 /** Texts by name. */
 export const texts = z.record(z.string(), z.string());
 
+/** What went wrong, in a result. */
+export const failure = z.strictObject({ code: z.string(), message: z.string(), hint: z.string() });
+
 /** The run and the step of the checkpoint that was opened. */
 export const openedRun = z.strictObject({ dir: z.string(), step: z.int() });
 

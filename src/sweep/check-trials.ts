@@ -34,10 +34,7 @@ export async function checkTrials(
     const { code, message, ...details } = errorIn(output);
     // What only this trial is refused for lies in its settings.
     const where = i > 0 ? `trial ${trial.number}, ${settingTexts(trial.settings).join(', ')}: ` : '';
-    throw new GradusError(code, `${where}${message}`, {
-      ...details,
-      kind: errorKindOf(output.code),
-    });
+    throw new GradusError(code, `${where}${message}`, { ...details, kind: errorKindOf(output.code) });
   }
 }
 

@@ -51,9 +51,7 @@ export function planSweep(file: string, options: SweepOptions = {}): PlannedSwee
     throw new GradusError(
       'USAGE',
       `${option('resume', true)} would continue what ${option('overwrite', true)} removes`,
-      {
-        hint: 'give only one of them',
-      },
+      { hint: 'give only one of them' },
     );
   }
   new MetricNames(config).assertPossible(sweep.metric, { by: 'sweep.metric', at: 'any step' });

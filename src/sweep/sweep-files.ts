@@ -63,10 +63,7 @@ export function readSweep(directory: string): SweepRecord | undefined {
   if (!existsSync(path)) return undefined;
   const parsed = sweepRecord.safeParse(readSweepFile(path, anew()));
   if (!parsed.success) {
-    throw new GradusError('SWEEP_DAMAGED', `${path} is damaged: it does not describe a sweep`, {
-      hint: anew(),
-      path,
-    });
+    throw new GradusError('SWEEP_DAMAGED', `${path} is damaged: it does not describe a sweep`, { hint: anew(), path });
   }
   const record = parsed.data;
   const isGone = record.status === 'running' && !isAlive(record.pid, record.pid_start);

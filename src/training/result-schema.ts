@@ -8,6 +8,7 @@ import {
   diagnosedAlert,
   endedBy,
   evaluationRecord,
+  failure,
   numbers,
   status,
   verdict,
@@ -52,7 +53,7 @@ export const trainResultFields = {
 const trainResult = z.strictObject({
   ok: z.boolean(),
   ...trainResultFields,
-  error: z.strictObject({ code: z.string(), message: z.string(), hint: z.string() }).exactOptional(),
+  error: failure.exactOptional(),
 });
 
 /** The result of a run that ended or was stopped. `next` suggests what to do now, from `TrainOptions.next`; empty by default. */

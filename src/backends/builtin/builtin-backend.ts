@@ -42,10 +42,7 @@ function answersOf({ taskset, taskset_config }: Config): AnswerShape {
   throw new GradusError(
     'CONFIG_UNSUPPORTED',
     `taskset: ${taskset} has no answers of fixed length for a table to learn`,
-    {
-      hint: 'set taskset to digit-sum, or backend to native',
-      path: 'taskset',
-    },
+    { hint: 'set taskset to digit-sum, or backend to native', path: 'taskset' },
   );
 }
 

@@ -18,9 +18,7 @@ export function datum({ promptIds, completionIds }: Tokens): TinkerDatum {
     throw new GradusError(
       'PROMPT_EMPTY',
       'a prompt without tokens: its first completion token has no log-probability',
-      {
-        hint: 'write a text in the prompt, or set chat_template: auto',
-      },
+      { hint: 'write a text in the prompt, or set chat_template: auto' },
     );
   }
   const ids = [...promptIds, ...completionIds];

@@ -57,7 +57,6 @@ function titleOf(markdown: string): string {
   return /^# (.+)$/m.exec(markdown)![1]!;
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ result, z }: SchemaTools) {
   return [
     result('agent-docs.result/1', 'agent-docs', 'The guides, or one of them.', {

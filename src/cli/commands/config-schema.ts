@@ -46,7 +46,6 @@ export function makeCommand(cli: Cli): Command {
     );
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ result, z }: SchemaTools) {
   return [
     result('config-schema.result/1', 'config-schema', 'The JSON Schema of configurations.', {

@@ -50,7 +50,6 @@ function summary({ checks, oracles, onnxruntime, tolerance }: ConformanceReport,
   ];
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ outcome }: SchemaTools) {
   const { conformanceReport } = await import('../../conformance/report-schema.ts');
   return [

@@ -41,7 +41,6 @@ async function serveDashboard({ output }: Cli, { root, host, port }: DashboardFl
   );
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ result, z }: SchemaTools) {
   return [
     result(

@@ -52,7 +52,6 @@ function summary({ checks, problems, prompt_lengths: lengths }: DataCheck): stri
   ].join('\n');
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ outcome }: SchemaTools) {
   const { dataCheck } = await import('../../checks/data-check-schema.ts');
   return [

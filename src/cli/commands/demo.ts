@@ -119,7 +119,6 @@ function freshDirectory(): string {
   return name(count);
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ result, z }: SchemaTools) {
   const { interval } = await import('../../runs/records.ts');
   const { runSummary } = await import('../../training/result-schema.ts');

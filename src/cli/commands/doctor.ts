@@ -60,7 +60,6 @@ function row({ id, ok, required, detail, fix }: CheckResult): string[] {
   return [mark, id, ok || !fix ? detail : `${detail}; ${fix}`];
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ outcome }: SchemaTools) {
   const { doctorFields } = await import('../../machine/result-schema.ts');
   return [

@@ -140,7 +140,6 @@ function playerCells({ episodes, score, rewards, stop_reasons, turns }: PlayerRe
   ];
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ outcome, result, z }: SchemaTools) {
   const { environmentCheck } = await import('../../checks/environment-check-schema.ts');
   return [

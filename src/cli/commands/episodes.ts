@@ -43,7 +43,6 @@ async function runServer({ output, stdin }: Cli, file: string) {
   return undefined;
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ result, z }: SchemaTools) {
   const { episodeLine, requestLine } = await import('../../episodes/lines.ts');
   return [

@@ -131,7 +131,6 @@ function requirementLine({ metric, comparison, value, actual, met }: CheckedRequ
   return `${metric} ${comparison} ${value}: ${met ? 'met' : 'not met'}${actual === undefined ? '' : `, ${actual.toFixed(3)}`}`;
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ outcome, result, z }: SchemaTools) {
   const { evaluateResultFields } = await import('../../evaluation/result-schema.ts');
   const { backgroundEvaluation } = await import('../../runs/background-evaluations.ts');

@@ -63,7 +63,6 @@ async function runExport({ output }: Cli, run: string, { out, merge, format, dty
   return undefined;
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ result }: SchemaTools) {
   const { exportResult } = await import('../../finished-runs/export-schema.ts');
   return [

@@ -59,7 +59,6 @@ function section(
   ].join('\n');
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ outcome }: SchemaTools) {
   const { gpuPathFields } = await import('../../planning/result-schema.ts');
   return [

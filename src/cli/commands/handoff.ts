@@ -75,7 +75,6 @@ function summary(
   ].join('\n');
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ result, z }: SchemaTools) {
   const { handoffResult } = await import('../../handoff/result-schema.ts');
   const { commands, trained, ...fields } = handoffResult.shape;

@@ -58,7 +58,6 @@ function wordsOfTool(name: string, { commands }: Command): string[] {
   return own.find((words) => toolName(words.join(' ')) === name) ?? [name];
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ result, z }: SchemaTools) {
   const { commandUsage, listedCommand } = await import('../command-usage.ts');
   return [

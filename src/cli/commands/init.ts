@@ -178,7 +178,6 @@ function packageJson(name: string): string {
   return `${JSON.stringify(content, null, 2)}\n`;
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ result, z }: SchemaTools) {
   return [
     result('init.result/1', 'init', 'The project that was created.', {

@@ -60,7 +60,6 @@ function enter(folder: string): void {
   }
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ result, z }: SchemaTools) {
   return [
     result('mcp.result/1', 'mcp', 'The tools that the MCP server has, with --list.', {

@@ -83,7 +83,6 @@ function row(layout: Layout): string[] {
   ];
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ result }: SchemaTools) {
   const { scalingFields } = await import('../../planning/result-schema.ts');
   return [

@@ -68,7 +68,6 @@ function summary({ checks, samples }: PreflightReport): string {
   return [...checkLines(checks), ...completions].join('\n');
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ outcome, z }: SchemaTools) {
   const { check } = await import('../../checks/checks.ts');
   const { sampleRecord } = await import('../../runs/completion-records.ts');

@@ -48,7 +48,6 @@ function describe({ name, source, when, values, parts = {} }: Preset & { readonl
   return [`${name}: ${source}`, when, ...lines(values), ...ofBackends].join('\n');
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ result, z }: SchemaTools) {
   const values = z.record(z.string(), z.unknown());
   return [

@@ -99,7 +99,6 @@ function summary({
     .join('\n');
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ outcome }: SchemaTools) {
   const { replay } = await import('../../finished-runs/replay-schema.ts');
   return [

@@ -47,7 +47,6 @@ async function report({ output }: Cli, names: readonly string[], { out, metric }
   return output.result('report.result/1', written, text);
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ result }: SchemaTools) {
   const { report } = await import('../../report/result-schema.ts');
   return [result('report.result/1', 'report', 'A report of runs, written as one self-contained file.', report.shape)];

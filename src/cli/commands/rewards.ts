@@ -139,7 +139,6 @@ function testSummary({ scores, errors, as_messages, agreement }: RewardTest): st
   return [table(lines), ...(as_messages ? [note] : []), summary].join('\n');
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ outcome, result, z }: SchemaTools) {
   const { rewardAnswer } = await import('../../user-code/rewards/reward-answer-schema.ts');
   const { rewardTest } = await import('../../user-code/rewards/reward-test-schema.ts');

@@ -38,7 +38,6 @@ export function makeCommand(cli: Cli, all: AllCommands): Command {
   return runs;
 }
 
-/** The schemas of what they print under --json. */
 export async function prints(tools: SchemaTools) {
   return (await Promise.all(modules.map(({ prints }) => prints(tools)))).flat();
 }

@@ -73,7 +73,6 @@ async function runSampling({ output }: Cli, subject: string, flags: SampleFlags)
   return output.result('sample.result/1', result, sampleLines(result.samples).join('\n'));
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ result, z }: SchemaTools) {
   const { openedRun } = await import('../../runs/records.ts');
   const { sampleRecord } = await import('../../runs/completion-records.ts');

@@ -37,7 +37,6 @@ async function showSchema({ output }: Cli, { schemas: load }: AllCommands, given
   return output.result('schema.result/1', { name, json_schema }, JSON.stringify(json_schema, null, 2));
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ result, z }: SchemaTools) {
   return [
     result('schema.result/1', 'schema', 'The JSON Schema of one kind of output, or the names of all kinds.', {

@@ -129,7 +129,6 @@ function keyIn(variable: string): string {
   });
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ result, z }: SchemaTools) {
   const { openedRun } = await import('../../runs/records.ts');
   return [

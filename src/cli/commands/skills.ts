@@ -60,7 +60,6 @@ function install({ output }: Cli, { dir, codex, overwrite }: SkillsFlags): ExitC
   return output.result('skills.install.result/1', { path }, `wrote ${path}`);
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ result, z }: SchemaTools) {
   return [
     result('skills.install.result/1', 'skills install', 'The path of the installed skill.', { path: z.string() }),

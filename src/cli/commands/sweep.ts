@@ -255,7 +255,6 @@ function percent(fraction: number): string {
   return `${Math.round(100 * fraction)} %`;
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ outcome, result, z }: SchemaTools) {
   const { sweepPlan, sweepRecord } = await import('../../sweep/sweep-files.ts');
   const { sweepResultFields, sweepSteps } = await import('../../sweep/sweep-schema.ts');

@@ -246,7 +246,6 @@ function endedEarly(ended: TrainResult['ended_by']): string {
   return ended === undefined || ended.key === 'max_steps' ? '' : `: ended by ${ended.key}, ${ended.reason}`;
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ error, outcome, result, z }: SchemaTools) {
   const { planFields } = await import('../../planning/result-schema.ts');
   const { status } = await import('../../runs/records.ts');

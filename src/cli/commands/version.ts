@@ -26,7 +26,6 @@ export function makeCommand(cli: Cli): Command {
     );
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ result, z }: SchemaTools) {
   return [
     result('version.result/1', 'version', 'The installed versions.', {

@@ -134,10 +134,7 @@ function wrong(key: string, expected: string, value: unknown): GradusError {
   return new GradusError(
     'OPTION_INVALID',
     `${key}: expected ${expected}, got ${value === undefined ? 'nothing' : JSON.stringify(value)}`,
-    {
-      hint: 'see the input schema of the tool',
-      path: key,
-    },
+    { hint: 'see the input schema of the tool', path: key },
   );
 }
 

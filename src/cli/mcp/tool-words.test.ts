@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { Operation, OptionName } from '../../common/words.ts';
+import { functions, type Operation, type OptionName } from '../../common/words.ts';
 import type { Cli } from '../cli.ts';
 import { loadKinds, loadSchemas, makeCommands } from '../command-table.ts';
 import { resultInToolTerms, textInToolTerms } from './tool-terms.ts';
@@ -17,16 +17,16 @@ const inputsOf = (name: string) =>
   tools.find(({ tool }) => tool.name === name)?.tool.inputSchema.properties as Record<string, object> | undefined;
 
 /** The members of a union of texts in words.ts. */
-function membersOf<T>(type: string): T[] {
+function optionNames(): OptionName[] {
   const source = readFileSync(join(import.meta.dirname, '..', '..', 'common', 'words.ts'), 'utf8');
-  const [, union] = new RegExp(`export type ${type} =([^;]*);`).exec(source)!;
-  return Array.from(union!.matchAll(/'(\w+)'/g), ([, name]) => name as T);
+  const [, union] = /export type OptionName =([^;]*);/.exec(source)!;
+  return Array.from(union!.matchAll(/'(\w+)'/g), ([, name]) => name as OptionName);
 }
 
 test('calls name tools and their inputs', () => {
   const words = toolWords([]);
   const named = new Set<string>();
-  for (const operation of membersOf<Operation>('Operation')) {
+  for (const operation of Object.keys(functions) as Operation[]) {
     const said = words.call(operation, 'a b');
     const [, name, input] = /^(\w+)(?: (\{.*\}))?$/.exec(said) ?? [];
     // What goes on until it is stopped is for a shell.
@@ -41,7 +41,7 @@ test('calls name tools and their inputs', () => {
   assert.ok(named.size > 15);
   const known = new Set(tools.flatMap(({ tool }) => Object.keys(tool.inputSchema.properties!)));
   // Of commands that are no tools.
-  for (const name of membersOf<OptionName>('OptionName'))
+  for (const name of optionNames())
     if (!['host', 'port', 'apiKey'].includes(name))
       assert.ok(known.has(words.option(name)) || known.has(`no_${words.option(name)}`), name);
   assert.equal(words.call('compare', 'one'), 'runs_compare {"runs": ["one"]}');

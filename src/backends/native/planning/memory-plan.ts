@@ -87,10 +87,7 @@ function tooSmall(
   return new GradusError(
     'MEMORY_BUDGET_TOO_SMALL',
     `native.memory_budget: ${native.memory_budget} is less than this model needs`,
-    {
-      hint: `allow ${enough / 1e6}MB${smaller}`,
-      path: 'native.memory_budget',
-    },
+    { hint: `allow ${enough / 1e6}MB${smaller}`, path: 'native.memory_budget' },
   );
 }
 

@@ -56,9 +56,7 @@ export class SampledRow {
       throw new GradusError(
         'PROMPT_TOO_LONG',
         `a prompt of ${length} tokens leaves no room in a context of ${contextLength}`,
-        {
-          hint: 'shorten the prompt, or set overlong_prompts to drop or truncate_left',
-        },
+        { hint: 'shorten the prompt, or set overlong_prompts to drop or truncate_left' },
       );
     }
     assertTokensKnown(request.promptIds, vocabularySize);

@@ -105,9 +105,7 @@ function assertText(text: readonly number[], { contextLength, vocabularySize }: 
     throw new GradusError(
       'PROMPT_TOO_LONG',
       `a text of ${text.length} tokens is longer than a context of ${contextLength}`,
-      {
-        hint: 'shorten the text',
-      },
+      { hint: 'shorten the text' },
     );
   }
   assertTokensKnown(text, vocabularySize);

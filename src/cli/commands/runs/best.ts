@@ -56,7 +56,6 @@ async function best({ output }: Cli, metric: string, { root, filter, least }: Be
   );
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ result, z }: SchemaTools) {
   const { bestRun } = await import('../../../finished-runs/comparison-schema.ts');
   return [

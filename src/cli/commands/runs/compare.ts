@@ -107,7 +107,6 @@ function comparisonLine(compared: Comparison['held_out'][number]): string {
   return `${run} against ${against}${where}: ${conclusion}${little}${why}, held-out accuracy ${signedDifference(difference, interval)}; ${how}`;
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ result, z }: SchemaTools) {
   const { comparison } = await import('../../../finished-runs/comparison-schema.ts');
   const { rejudging, ...fields } = comparison.shape;

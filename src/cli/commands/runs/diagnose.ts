@@ -71,7 +71,6 @@ function nothingFound(metrics: InspectedRun['metrics']): string {
   return `nothing found in ${counted(metrics.length, 'step')}${steps < STEPS_OF_RULES ? few : ''}`;
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ outcome, z }: SchemaTools) {
   const { runWithDirectory } = await import('../../../finished-runs/comparison-schema.ts');
   const { diagnosedAlert, verdict } = await import('../../../runs/records.ts');

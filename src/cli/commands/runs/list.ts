@@ -75,7 +75,6 @@ function row(run: RunSummary): string[] {
   ];
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ result, z }: SchemaTools) {
   const { damagedRun, runSummary } = await import('../../../finished-runs/comparison-schema.ts');
   return [

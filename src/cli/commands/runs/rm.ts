@@ -33,7 +33,6 @@ async function remove({ output }: Cli, names: readonly string[], yes: boolean) {
   return output.result('runs.rm.result/1', { removed }, text);
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ result, z }: SchemaTools) {
   const { removedRun } = await import('../../../finished-runs/comparison-schema.ts');
   return [result('runs.rm.result/1', 'runs rm', 'The runs that were removed.', { removed: z.array(removedRun) })];

@@ -108,7 +108,6 @@ function statusOf({ status, step, max_steps, stop_reason, ended_by, error }: Run
   return `${status} at step ${step} of ${max_steps}${why === undefined ? '' : `: ${why}`}`;
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ result, z }: SchemaTools) {
   const { runWithDirectory } = await import('../../../finished-runs/comparison-schema.ts');
   const { labels } = await import('../../../runs/labels.ts');

@@ -95,7 +95,6 @@ function readableGroup({ id, prompt, completions }: RolloutRecord) {
   };
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ result, z }: SchemaTools) {
   const { runWithDirectory } = await import('../../../finished-runs/comparison-schema.ts');
   const { message, rolloutCompletion, sampleRecord } = await import('../../../runs/completion-records.ts');

@@ -46,7 +46,6 @@ async function stop(cli: Cli, name: string, timeout: number) {
   );
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ outcome, z }: SchemaTools) {
   const { runWithDirectory } = await import('../../../finished-runs/comparison-schema.ts');
   return [

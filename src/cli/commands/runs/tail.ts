@@ -106,7 +106,6 @@ function eventLine(event: TimedEvent): string | undefined {
   return [`step ${event.step}`, ...parts].join('  ');
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ outcome, z }: SchemaTools) {
   const { runWithDirectory } = await import('../../../finished-runs/comparison-schema.ts');
   const { alert, pace, stepRecord, toldEvaluation } = await import('../../../runs/records.ts');

@@ -95,7 +95,6 @@ function errorOf(record: RunRecord, directory: string, hasConfig: boolean): Desc
   return failures[status];
 }
 
-/** The schemas of what it prints under --json. */
 export async function prints({ outcome, z }: SchemaTools) {
   const { runWithDirectory } = await import('../../../finished-runs/comparison-schema.ts');
   const { trainResultSchema } = await import('../train.ts');
