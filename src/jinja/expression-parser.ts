@@ -1,11 +1,54 @@
-// Parses the expressions of a template.
+// Parses the expressions of a template, into functions that evaluate them.
+import { slice } from './attributes.ts';
+import {
+  type Arguments,
+  allArguments,
+  attribute,
+  binary,
+  call,
+  compared,
+  concat,
+  condition,
+  dict,
+  type Evaluate,
+  either,
+  filtered,
+  item,
+  list,
+  tested,
+} from './expressions.ts';
 import type { Token } from './lexer.ts';
-import type { Arguments, Expression, FilterCall } from './syntax.ts';
-import { Float, integer, JinjaError } from './values.ts';
+import { signed } from './operators.ts';
+import { Float, integer, isTrue, JinjaError, Tuple, type Value } from './values.ts';
 
 const endOfTokens: Token = { type: 'end', value: '' };
 const comparisons: ReadonlySet<string> = new Set(['==', '!=', '<', '<=', '>', '>=']);
-const none: Arguments = { positional: [], named: [], list: null, dict: null };
+const none = allArguments([]);
+
+export const FALSE = constant(false);
+const TRUE = constant(true);
+const NONE = constant(null);
+
+/** The names of constants. */
+export const constants: ReadonlyMap<string, Evaluate> = new Map([
+  ...(['true', 'True'] as const).map((name) => [name, TRUE] as const),
+  ...(['false', 'False'] as const).map((name) => [name, FALSE] as const),
+  ...(['none', 'None'] as const).map((name) => [name, NONE] as const),
+]);
+
+function constant(value: Value): Evaluate {
+  return () => value;
+}
+
+function negated(value: Evaluate): Evaluate {
+  return (frame) => !isTrue(value(frame));
+}
+
+function tuple(items: readonly Evaluate[]): Evaluate {
+  const values = list(items);
+  return (frame) => new Tuple(values(frame));
+}
+
 const specialNames: ReadonlySet<string> = new Set(['caller', 'kwargs', 'varargs']);
 
 /** Python does not read longer whole numbers. */
@@ -66,8 +109,8 @@ export class ExpressionParser {
   }
 
   /** An expression, or a tuple of several without parentheses. */
-  tuple({ conditions = true, ends = [] as readonly string[], parentheses = false } = {}): Expression {
-    const items: Expression[] = [];
+  tuple({ conditions = true, ends = [] as readonly string[], parentheses = false } = {}): Evaluate {
+    const items: Evaluate[] = [];
     let isTuple = false;
     while (!this.#endsTuple(ends)) {
       items.push(conditions ? this.expression() : this.#or());
@@ -76,7 +119,7 @@ export class ExpressionParser {
     }
     if (!isTuple && items.length > 0) return items[0]!;
     if (!isTuple && !parentheses) this.fail(`Expected an expression, got ${this.described()}`);
-    return { type: 'tuple', items };
+    return tuple(items);
   }
 
   #endsTuple(ends: readonly string[]): boolean {
@@ -85,77 +128,74 @@ export class ExpressionParser {
     );
   }
 
-  expression(): Expression {
+  expression(): Evaluate {
     let then = this.#or();
     while (this.skipsName('if')) {
       const test = this.#or();
       const otherwise = this.skipsName('else') ? this.expression() : null;
-      then = { type: 'condition', test, then, otherwise };
+      then = condition(test, then, otherwise);
     }
     return then;
   }
 
-  #or(): Expression {
+  #or(): Evaluate {
     let left = this.#and();
-    while (this.skipsName('or')) left = { type: 'or', left, right: this.#and() };
+    while (this.skipsName('or')) left = either(left, true, this.#and());
     return left;
   }
 
-  #and(): Expression {
+  #and(): Evaluate {
     let left = this.#not();
-    while (this.skipsName('and')) left = { type: 'and', left, right: this.#not() };
+    while (this.skipsName('and')) left = either(left, false, this.#not());
     return left;
   }
 
-  #not(): Expression {
-    return this.skipsName('not') ? { type: 'not', value: this.#not() } : this.#comparison();
+  #not(): Evaluate {
+    return this.skipsName('not') ? negated(this.#not()) : this.#comparison();
   }
 
-  #comparison(): Expression {
+  #comparison(): Evaluate {
     const first = this.#sum();
-    const rest: [string, Expression][] = [];
+    const rest: [string, Evaluate][] = [];
     for (;;) {
       if (comparisons.has(this.current.type)) rest.push([this.next().type, this.#sum()]);
       else if (this.skipsName('in')) rest.push(['in', this.#sum()]);
       else if (this.isName('not') && this.isName('in', this.following)) {
         this.#place += 2;
         rest.push(['not in', this.#sum()]);
-      } else return rest.length === 0 ? first : { type: 'compare', first, rest };
+      } else return rest.length === 0 ? first : compared(first, rest);
     }
   }
 
-  #sum(): Expression {
+  #sum(): Evaluate {
     return this.#binary(['+', '-'], () => this.#concat());
   }
 
-  #concat(): Expression {
+  #concat(): Evaluate {
     const items = [this.#product()];
     while (this.skips('~')) items.push(this.#product());
-    return items.length === 1 ? items[0]! : { type: 'concat', items };
+    return items.length === 1 ? items[0]! : concat(items);
   }
 
-  #product(): Expression {
+  #product(): Evaluate {
     return this.#binary(['*', '/', '//', '%'], () => this.#binary(['**'], () => this.#unary()));
   }
 
   /** In Jinja all operators associate to the left, even `**`. */
-  #binary(operators: readonly string[], operand: () => Expression): Expression {
+  #binary(operators: readonly string[], operand: () => Evaluate): Evaluate {
     let left = operand();
-    while (operators.includes(this.current.type))
-      left = { type: 'binary', operator: this.next().type, left, right: operand() };
+    while (operators.includes(this.current.type)) left = binary(this.next().type, left, operand());
     return left;
   }
 
-  #unary(filtered = true): Expression {
-    let value: Expression;
-    if (this.skips('-')) value = { type: 'negative', value: this.#unary(false) };
-    else if (this.skips('+')) value = { type: 'positive', value: this.#unary(false) };
-    else value = this.primary();
-    value = this.#postfix(value);
+  #unary(filtered = true): Evaluate {
+    const sign = (['-', '+'] as const).find((each) => this.skips(each));
+    const operand = sign ? this.#unary(false) : this.primary();
+    const value = this.#postfix(sign ? (frame) => signed(sign, operand(frame)) : operand);
     return filtered ? this.#filtered(value) : value;
   }
 
-  primary(): Expression {
+  primary(): Evaluate {
     const token = this.next();
     switch (token.type) {
       case 'name':
@@ -163,34 +203,31 @@ export class ExpressionParser {
       case 'string': {
         let value = token.value;
         while (this.current.type === 'string') value += this.next().value;
-        return { type: 'constant', value };
+        return constant(value);
       }
       case 'integer':
         if (token.value.length > MOST_DIGITS) this.fail('a number has too many digits');
-        return { type: 'constant', value: integer(BigInt(token.value.toLowerCase())) };
+        return constant(integer(BigInt(token.value.toLowerCase())));
       case 'float':
-        return { type: 'constant', value: new Float(Number(token.value)) };
+        return constant(new Float(Number(token.value)));
       case '(': {
         const value = this.tuple({ parentheses: true });
         this.expect(')');
         return value;
       }
       case '[':
-        return { type: 'list', items: this.#listed(']', () => this.expression()) };
+        return list(this.#listed(']', () => this.expression()));
       case '{':
-        return { type: 'dict', items: this.#listed('}', () => this.#pair()) };
+        return dict(this.#listed('}', () => this.#pair()));
       default:
         this.#place--;
         return this.fail(`unexpected ${this.described()}`);
     }
   }
 
-  #named(name: string): Expression {
-    if (name === 'true' || name === 'True') return { type: 'constant', value: true };
-    if (name === 'false' || name === 'False') return { type: 'constant', value: false };
-    if (name === 'none' || name === 'None') return { type: 'constant', value: null };
+  #named(name: string): Evaluate {
     if (specialNames.has(name)) for (const read of this.macros) read.add(name);
-    return { type: 'name', name };
+    return constants.get(name) ?? ((frame) => frame.get(name));
   }
 
   #listed<T>(end: string, read: () => T): T[] {
@@ -204,56 +241,61 @@ export class ExpressionParser {
     return items;
   }
 
-  #pair(): [Expression, Expression] {
+  #pair(): [Evaluate, Evaluate] {
     const key = this.expression();
     this.expect(':');
     return [key, this.expression()];
   }
 
-  #postfix(given: Expression): Expression {
+  #postfix(given: Evaluate): Evaluate {
     let value = given;
     for (;;) {
       if (this.skips('.')) value = this.#attribute(value);
       else if (this.skips('[')) value = this.#subscript(value);
-      else if (this.current.type === '(') value = { type: 'call', callee: value, given: this.#arguments() };
+      else if (this.current.type === '(') value = call(value, this.#arguments());
       else return value;
     }
   }
 
-  #attribute(object: Expression): Expression {
+  #attribute(object: Evaluate): Evaluate {
     const { type, value } = this.next();
-    if (type === 'name') return { type: 'attribute', object, name: value };
+    if (type === 'name') return attribute(object, value);
     if (type !== 'integer') this.fail('expected name or number');
-    return { type: 'item', object, key: { type: 'constant', value: integer(BigInt(value)) } };
+    return item(object, constant(integer(BigInt(value))));
   }
 
-  #subscript(object: Expression): Expression {
-    const bounds: (Expression | null)[] = [];
-    const keys: Expression[] = [];
+  #subscript(object: Evaluate): Evaluate {
+    const bounds: Evaluate[] = [];
+    const keys: Evaluate[] = [];
     while (this.current.type !== ']') {
       if (keys.length > 0) this.expect(',');
       if (this.current.type !== ':') keys.push(this.expression());
       if (this.current.type !== ':') continue;
-      bounds.push(keys.pop() ?? null);
+      bounds.push(keys.pop() ?? NONE);
       while (bounds.length < 3 && this.skips(':')) {
-        bounds.push([']', ':', ','].includes(this.current.type) ? null : this.expression());
+        bounds.push([']', ':', ','].includes(this.current.type) ? NONE : this.expression());
       }
       break;
     }
     this.expect(']');
     if (bounds.length > 0) {
       if (keys.length > 0) this.fail('a slice cannot be a part of a key');
-      return { type: 'slice', object, bounds };
+      const all = [...bounds, NONE, NONE].slice(0, 3);
+      return (frame) =>
+        slice(
+          object(frame),
+          all.map((bound) => bound(frame)),
+        );
     }
-    return { type: 'item', object, key: keys.length === 1 ? keys[0]! : { type: 'tuple', items: keys } };
+    return item(object, keys.length === 1 ? keys[0]! : tuple(keys));
   }
 
   #arguments(): Arguments {
     this.expect('(');
-    const positional: Expression[] = [];
-    const named: [string, Expression][] = [];
-    let list: Expression | null = null;
-    let dict: Expression | null = null;
+    const positional: Evaluate[] = [];
+    const named: [string, Evaluate][] = [];
+    let more: Evaluate | null = null;
+    let moreNamed: Evaluate | null = null;
     const ensure = (holds: boolean) => {
       if (!holds) this.fail('invalid syntax for function call expression');
     };
@@ -261,45 +303,43 @@ export class ExpressionParser {
       if (i > 0) this.expect(',');
       if (this.current.type === ')') break;
       if (this.skips('*')) {
-        ensure(!list && !dict);
-        list = this.expression();
+        ensure(!more && !moreNamed);
+        more = this.expression();
       } else if (this.skips('**')) {
-        ensure(!dict);
-        dict = this.expression();
+        ensure(!moreNamed);
+        moreNamed = this.expression();
       } else if (this.current.type === 'name' && this.following.type === '=') {
-        ensure(!dict);
+        ensure(!moreNamed);
         const { value } = this.next();
         this.next();
         named.push([value, this.expression()]);
       } else {
-        ensure(!list && !dict && named.length === 0);
+        ensure(!more && !moreNamed && named.length === 0);
         positional.push(this.expression());
       }
     }
     this.expect(')');
-    return { positional, named, list, dict };
+    return allArguments(positional, named, more, moreNamed);
   }
 
-  #filtered(given: Expression): Expression {
+  #filtered(given: Evaluate): Evaluate {
     let value = given;
     for (;;) {
-      if (this.current.type === '|') value = this.filters(value)!;
+      if (this.current.type === '|') value = this.filters(value);
       else if (this.isName('is')) value = this.#test(value);
-      else if (this.current.type === '(') value = { type: 'call', callee: value, given: this.#arguments() };
+      else if (this.current.type === '(') value = call(value, this.#arguments());
       else return value;
     }
   }
 
   /** @param inline whether the first filter comes without a bar */
-  filters(given: Expression | null, inline = false): FilterCall | null {
+  filters(given: Evaluate, inline = false): Evaluate {
     let value = given;
-    let first = inline;
-    while (first || this.skips('|')) {
-      first = false;
+    for (let first = inline; first || this.skips('|'); first = false) {
       const name = this.#dottedName();
-      value = { type: 'filter', value, name, given: this.current.type === '(' ? this.#arguments() : none };
+      value = filtered(value, name, this.current.type === '(' ? this.#arguments() : none);
     }
-    return value as FilterCall | null;
+    return value;
   }
 
   #dottedName(): string {
@@ -308,7 +348,7 @@ export class ExpressionParser {
     return name;
   }
 
-  #test(value: Expression): Expression {
+  #test(value: Evaluate): Evaluate {
     this.next();
     const isNegated = this.skipsName('not');
     const name = this.#dottedName();
@@ -316,10 +356,10 @@ export class ExpressionParser {
     if (this.current.type === '(') given = this.#arguments();
     else if (this.#beginsArgument()) {
       if (this.isName('is')) this.fail('You cannot chain multiple tests with is');
-      given = { ...none, positional: [this.#postfix(this.primary())] };
+      given = allArguments([this.#postfix(this.primary())]);
     }
-    const test: Expression = { type: 'test', value, name, given };
-    return isNegated ? { type: 'not', value: test } : test;
+    const test = tested(value, name, given);
+    return isNegated ? negated(test) : test;
   }
 
   #beginsArgument(): boolean {

@@ -1,11 +1,10 @@
-// Evaluates expressions: each becomes a function of the variables.
-import { getAttribute, getItem, slice } from './attributes.ts';
+// Evaluates expressions: the parser makes each a function of the variables.
+import { getAttribute, getItem } from './attributes.ts';
 import { assertLength, spend, spendItems } from './budget.ts';
 import { contains, equals, isOrdered } from './comparison.ts';
 import { applyFilter, isFilter } from './filters.ts';
 import type { Frame } from './frame.ts';
-import { calculate, signed } from './operators.ts';
-import type { Arguments, Expression } from './syntax.ts';
+import { calculate } from './operators.ts';
 import { applyTest, isTest } from './tests.ts';
 import { str } from './text.ts';
 import {
@@ -16,139 +15,88 @@ import {
   isTrue,
   JinjaError,
   type Named,
-  Tuple,
   typeName,
   Undefined,
   type Value,
 } from './values.ts';
 
-export type Evaluate = (frame: Frame) => Value;
+/** @property called of a call: the function and its arguments */
+export interface Evaluate {
+  (frame: Frame): Value;
+  readonly called?: readonly [Evaluate, Arguments];
+}
+
+export type Arguments = (frame: Frame) => [Value[], Named];
 
 const noneNamed: Named = new Map();
 
-export function compileExpression(expression: Expression): Evaluate {
-  switch (expression.type) {
-    case 'constant': {
-      const { value } = expression;
-      return () => value;
-    }
-    case 'name': {
-      const { name } = expression;
-      return (frame) => frame.get(name);
-    }
-    case 'list':
-      return compileAll(expression.items);
-    case 'tuple': {
-      const items = compileAll(expression.items);
-      return (frame) => new Tuple(items(frame));
-    }
-    case 'dict': {
-      const items = expression.items.map((item) => item.map(compileExpression));
-      return (frame) => {
-        spendItems(items.length);
-        return new Dict(items.map(([key, value]) => [key!(frame), value!(frame)] as const));
-      };
-    }
-    case 'attribute': {
-      const object = compileExpression(expression.object);
-      const { name } = expression;
-      return (frame) => {
-        spend(1);
-        return getAttribute(object(frame), name);
-      };
-    }
-    case 'item': {
-      const object = compileExpression(expression.object);
-      const key = compileExpression(expression.key);
-      return (frame) => {
-        spend(1);
-        return getItem(object(frame), key(frame));
-      };
-    }
-    case 'slice': {
-      const object = compileExpression(expression.object);
-      const bounds = [0, 1, 2].map((i) => compileOptional(expression.bounds[i] ?? null, null));
-      return (frame) =>
-        slice(
-          object(frame),
-          bounds.map((bound) => bound(frame)),
-        );
-    }
-    case 'call':
-      return compileCall(expression);
-    case 'filter': {
-      if (!expression.value) throw new JinjaError('a filter without a value');
-      return compileFilter(compileExpression(expression.value), expression.name, expression.given);
-    }
-    case 'test':
-      return compileTest(compileExpression(expression.value), expression.name, expression.given);
-    case 'not': {
-      const value = compileExpression(expression.value);
-      return (frame) => !isTrue(value(frame));
-    }
-    case 'negative':
-    case 'positive': {
-      const value = compileExpression(expression.value);
-      const sign = expression.type === 'negative' ? '-' : '+';
-      return (frame) => signed(sign, value(frame));
-    }
-    case 'and':
-    case 'or': {
-      const [left, right] = [compileExpression(expression.left), compileExpression(expression.right)];
-      const goesOn = expression.type === 'and';
-      return (frame) => {
-        const value = left(frame);
-        return isTrue(value) === goesOn ? right(frame) : value;
-      };
-    }
-    case 'binary': {
-      const [left, right] = [compileExpression(expression.left), compileExpression(expression.right)];
-      const { operator } = expression;
-      return (frame) => {
-        spend(1);
-        return calculate(operator, left(frame), right(frame));
-      };
-    }
-    case 'concat': {
-      const items = expression.items.map(compileExpression);
-      return (frame) => {
-        spend(items.length);
-        let text = '';
-        for (const item of items) {
-          text += str(item(frame));
-          assertLength(text.length);
-        }
-        return text;
-      };
-    }
-    case 'compare':
-      return compileComparison(expression);
-    case 'condition': {
-      const [test, then] = [compileExpression(expression.test), compileExpression(expression.then)];
-      const missing = new Undefined('the inline if-expression evaluated to false and no else section was defined.');
-      const otherwise = compileOptional(expression.otherwise, missing);
-      return (frame) => (isTrue(test(frame)) ? then(frame) : otherwise(frame));
-    }
-  }
+/** An operation of the values of expressions, which costs a step. */
+function operation(work: (...operands: Value[]) => Value, ...operands: readonly Evaluate[]): Evaluate {
+  return (frame) => {
+    spend(1);
+    return work(...operands.map((operand) => operand(frame)));
+  };
 }
 
-function compileOptional(expression: Expression | null, otherwise: Value): Evaluate {
-  return expression ? compileExpression(expression) : () => otherwise;
+export function attribute(object: Evaluate, name: string): Evaluate {
+  return operation((whole) => getAttribute(whole!, name), object);
 }
 
-function compileAll(expressions: readonly Expression[]): (frame: Frame) => Value[] {
-  const items = expressions.map(compileExpression);
+export function item(object: Evaluate, key: Evaluate): Evaluate {
+  return operation((whole, name) => getItem(whole!, name!), object, key);
+}
+
+export function binary(operator: string, left: Evaluate, right: Evaluate): Evaluate {
+  return operation((a, b) => calculate(operator, a!, b!), left, right);
+}
+
+export function list(items: readonly Evaluate[]): (frame: Frame) => Value[] {
   return (frame) => {
     spendItems(items.length);
     return items.map((item) => item(frame));
   };
 }
 
-/** Compiles the arguments of a call. */
-export function compileArguments({ positional, named, list, dict }: Arguments): (frame: Frame) => [Value[], Named] {
-  const items = compileAll(positional);
-  const fields = named.map(([name, value]) => [name, compileExpression(value)] as const);
-  const [more, moreNamed] = [list && compileExpression(list), dict && compileExpression(dict)];
+export function dict(items: readonly (readonly [Evaluate, Evaluate])[]): Evaluate {
+  return (frame) => {
+    spendItems(items.length);
+    return new Dict(items.map(([key, value]) => [key(frame), value(frame)] as const));
+  };
+}
+
+/** The first operand if it decides the result: a true one of `or`, a false one of `and`. */
+export function either(left: Evaluate, decides: boolean, right: Evaluate): Evaluate {
+  return (frame) => {
+    const value = left(frame);
+    return isTrue(value) === decides ? value : right(frame);
+  };
+}
+
+export function concat(items: readonly Evaluate[]): Evaluate {
+  return (frame) => {
+    spend(items.length);
+    let text = '';
+    for (const item of items) {
+      text += str(item(frame));
+      assertLength(text.length);
+    }
+    return text;
+  };
+}
+
+export function condition(test: Evaluate, then: Evaluate, otherwise: Evaluate | null): Evaluate {
+  const missing = new Undefined('the inline if-expression evaluated to false and no else section was defined.');
+  return (frame) => (isTrue(test(frame)) ? then(frame) : otherwise ? otherwise(frame) : missing);
+}
+
+/** The arguments of a call, with a list and a dictionary of more of them. */
+export function allArguments(
+  positional: readonly Evaluate[],
+  fields: readonly (readonly [string, Evaluate])[] = [],
+  more: Evaluate | null = null,
+  moreNamed: Evaluate | null = null,
+): Arguments {
+  const items = list(positional);
   return (frame) => {
     const given = items(frame);
     if (fields.length === 0 && !more && !moreNamed) return [given, noneNamed];
@@ -168,14 +116,13 @@ export function compileArguments({ positional, named, list, dict }: Arguments): 
   };
 }
 
-function compileCall({ callee, given }: Extract<Expression, { type: 'call' }>): Evaluate {
-  const called = compileExpression(callee);
-  const evaluated = compileArguments(given);
-  return (frame) => {
+export function call(callee: Evaluate, given: Arguments): Evaluate {
+  const evaluate = (frame: Frame) => {
     spend(1);
-    const value = called(frame);
-    return callValue(value, ...evaluated(frame));
+    const value = callee(frame);
+    return callValue(value, ...given(frame));
   };
+  return Object.assign(evaluate, { called: [callee, given] as const });
 }
 
 export function callValue(value: Value, given: readonly Value[], named: Named): Value {
@@ -184,32 +131,29 @@ export function callValue(value: Value, given: readonly Value[], named: Named): 
   throw new JinjaError(`'${typeName(value)}' object is not callable`);
 }
 
-/** Compiles a filter applied to `value`. */
-export function compileFilter(value: Evaluate, name: string, given: Arguments): Evaluate {
-  const evaluated = compileArguments(given);
+export function filtered(value: Evaluate, name: string, given: Arguments): Evaluate {
   return (frame) => {
     spend(1);
-    const filtered = value(frame);
-    return applyFilter(name, filtered, ...evaluated(frame));
+    const before = value(frame);
+    return applyFilter(name, before, ...given(frame));
   };
 }
 
-function compileTest(value: Evaluate, name: string, given: Arguments): Evaluate {
-  const evaluated = compileArguments(given);
+export function tested(value: Evaluate, name: string, given: Arguments): Evaluate {
   const isKnown = name === 'filter' ? isFilter : name === 'test' ? isTest : undefined;
   return (frame) => {
     spend(1);
-    const tested = value(frame);
-    return isKnown ? isKnown(str(tested)) : applyTest(name, tested, ...evaluated(frame));
+    const before = value(frame);
+    return isKnown ? isKnown(str(before)) : applyTest(name, before, ...given(frame));
   };
 }
 
-function compileComparison({ first, rest }: Extract<Expression, { type: 'compare' }>): Evaluate {
-  const begin = compileExpression(first);
-  const others = rest.map(([operator, value]) => [comparison(operator), compileExpression(value)] as const);
+/** A chain of comparisons, each with the operand before it. */
+export function compared(first: Evaluate, rest: readonly (readonly [string, Evaluate])[]): Evaluate {
+  const others = rest.map(([operator, value]) => [comparison(operator), value] as const);
   return (frame) => {
     spend(others.length);
-    let left = begin(frame);
+    let left = first(frame);
     for (const [holds, value] of others) {
       const right = value(frame);
       if (!holds(left, right)) return false;

@@ -3,7 +3,6 @@ import { withBudget } from './budget.ts';
 import { Frame } from './frame.ts';
 import { globals } from './globals.ts';
 import { parse } from './parser.ts';
-import { compileBody } from './statements.ts';
 import { toValue } from './to-value.ts';
 
 export { TooCostly } from './budget.ts';
@@ -18,7 +17,7 @@ export type Template = (variables: Readonly<Record<string, unknown>>) => string;
  * Both throw an Error; `NotAvailable` for features that only Python's Jinja has, and `TooCostly` beyond the budget.
  */
 export function parseJinja(source: string): Template {
-  const run = withBudget(() => compileBody(parse(source)));
+  const run = withBudget(() => parse(source));
   return (variables) =>
     withBudget(() => {
       const frame = new Frame();

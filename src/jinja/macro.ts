@@ -1,18 +1,23 @@
 // Macros: functions that a template defines, and the blocks that call them.
 import { nested, spendItems } from './budget.ts';
-import { compileExpression } from './expressions.ts';
+import type { Evaluate } from './expressions.ts';
 import { Frame, Output } from './frame.ts';
-import type { Signature } from './syntax.ts';
 import { Callable, Dict, JinjaError, Tuple, Undefined, type Value, valueOr } from './values.ts';
 
-/** Compiles a macro to a function that creates it where it is defined. @param name null for the body of a call block */
-export function compileMacro(
+export type MacroParameters = readonly (readonly [name: string, otherwise: Evaluate | null])[];
+
+/**
+ * A function that creates a macro where it is defined.
+ * @param name null for the body of a call block
+ * @param special the names among `caller`, `kwargs` and `varargs` that the body reads
+ */
+export function macro(
   name: string | null,
-  { parameters, special }: Signature,
+  parameters: MacroParameters,
+  special: ReadonlySet<string>,
   render: (frame: Frame) => unknown,
 ): (frame: Frame) => Callable {
   const names = parameters.map(([name]) => name);
-  const defaults = parameters.map(([, value]) => value && compileExpression(value));
   const takesCaller = special.has('caller') && !names.includes('caller');
   const takesNamed = special.has('kwargs') && !names.includes('kwargs');
   const takesMore = special.has('varargs') && !names.includes('varargs');
@@ -33,7 +38,7 @@ export function compileMacro(
     for (const [i, name] of names.entries()) {
       const value = i < given.length ? given[i] : rest.get(name);
       if (i >= given.length) rest.delete(name);
-      const otherwise = defaults[i] ?? (() => new Undefined(`parameter '${name}' was not provided`));
+      const otherwise = parameters[i]![1] ?? (() => new Undefined(`parameter '${name}' was not provided`));
       frame.set(name, value === undefined ? otherwise(frame) : value);
     }
     if (takesCaller) {

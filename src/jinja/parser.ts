@@ -1,14 +1,32 @@
-// Parses the statements of a template.
-import { ExpressionParser } from './expression-parser.ts';
+// Parses the statements of a template, into functions that run them.
+import { constants, ExpressionParser, FALSE } from './expression-parser.ts';
+import type { Evaluate } from './expressions.ts';
+import type { Frame } from './frame.ts';
 import { tokenize } from './lexer.ts';
-import type { Body, Expression, Signature, Statement, Target } from './syntax.ts';
-import { NotAvailable } from './values.ts';
+import { type MacroParameters, macro } from './macro.ts';
+import {
+  type Assign,
+  assignAll,
+  assignField,
+  blockOutput,
+  callBlock,
+  captured,
+  choice,
+  loop,
+  plain,
+  type Run,
+  scope,
+  sequence,
+  withVariables,
+  write,
+} from './statements.ts';
+import { str } from './text.ts';
+import { type Callable, NotAvailable } from './values.ts';
 
 const ofOtherFiles: ReadonlySet<string> = new Set(['extends', 'include', 'import', 'from']);
-const reserved: ReadonlySet<string> = new Set(['true', 'false', 'none', 'True', 'False', 'None']);
 
-/** Throws a `JinjaError` if a template is not valid. */
-export function parse(source: string): Body {
+/** A function that renders a template. Throws a `JinjaError` if the template is not valid. */
+export function parse(source: string): Run {
   return new Parser(tokenize(source)).template();
 }
 
@@ -17,50 +35,50 @@ class Parser extends ExpressionParser {
   #loops = 0;
   readonly #blocks = new Set<string>();
 
-  template(): Body {
+  template(): Run {
     return this.#body([]);
   }
 
   /** Statements up to a tag of one of these names, which is then the current token. */
-  #body(ends: readonly string[]): Statement[] {
-    const body: Statement[] = [];
+  #body(ends: readonly string[]): Run {
+    const body: Run[] = [];
     for (;;) {
       const { type, value } = this.current;
       if (type === 'data') {
         this.next();
-        body.push({ type: 'text', text: value });
+        body.push(plain(({ output }) => output.write(value)));
       } else if (type === 'variable_begin') {
         this.next();
-        body.push({ type: 'output', value: this.tuple() });
+        body.push(write(this.tuple()));
         this.expect('variable_end');
       } else if (type === 'block_begin') {
         this.next();
-        if (ends.some((name) => this.isName(name))) return body;
-        body.push(...this.#statement());
+        if (ends.some((name) => this.isName(name))) return sequence(body);
+        body.push(this.#statement());
         this.expect('block_end');
       } else {
         if (ends.length > 0) this.fail(`Unexpected end of template: expected ${ends.join(' or ')}`);
-        return body;
+        return sequence(body);
       }
     }
   }
 
   /** The statements of a block, whose first tag ends here. */
-  #block(...ends: readonly string[]): Statement[] {
+  #block(...ends: readonly string[]): Run {
     this.skips(':');
     this.expect('block_end');
     return this.#body(ends);
   }
 
   /** Like `#block`, but also consumes the name of its last tag. */
-  #wholeBlock(end: string): Statement[] {
+  #wholeBlock(end: string): Run {
     const body = this.#block(end);
     this.next();
     return body;
   }
 
   /** A block that becomes a function in Jinja, so `break` cannot leave it. */
-  #ownBlock(end: string): Statement[] {
+  #ownBlock(end: string): Run {
     const loops = this.#loops;
     this.#loops = 0;
     const body = this.#wholeBlock(end);
@@ -68,101 +86,105 @@ class Parser extends ExpressionParser {
     return body;
   }
 
-  #statement(): Statement[] {
+  #statement(): Run {
     const name = this.expect('name');
     switch (name) {
       case 'for':
-        return [this.#for()];
+        return this.#for();
       case 'if':
-        return [this.#if()];
+        return this.#if();
       case 'set':
-        return [this.#set()];
+        return this.#set();
       case 'macro':
-        return [this.#macro()];
+        return this.#macro();
       case 'call':
-        return [this.#call()];
+        return this.#call();
       case 'filter':
-        return [{ type: 'filterBlock', filter: this.filters(null, true)!, body: this.#wholeBlock('endfilter') }];
+        return this.#filter();
       case 'with':
-        return [this.#with()];
+        return this.#with();
       case 'print':
         return this.#print();
       case 'generation':
         // In transformers a call block, which marks the model's own words.
-        return [{ type: 'scope', body: this.#ownBlock('endgeneration') }];
+        return scope(this.#ownBlock('endgeneration'));
       case 'block':
-        return [this.#named()];
+        return this.#named();
       case 'autoescape':
-        return [this.#autoescape()];
+        return this.#autoescape();
       case 'break':
       case 'continue':
         if (this.#loops === 0) this.fail(`'${name}' outside of a loop`);
-        return [{ type: name }];
+        return () => name;
       default:
         if (ofOtherFiles.has(name)) throw new NotAvailable(`{% ${name} %}: a chat template is one file`);
         return this.fail(`Encountered unknown tag '${name}'`);
     }
   }
 
-  #for(): Statement {
-    const target = this.#target(['in']);
+  #for(): Run {
+    const assign = this.#target(['in']);
     if (!this.skipsName('in')) this.fail(`expected 'in', got ${this.described()}`);
     const over = this.tuple({ conditions: false, ends: ['recursive'] });
     const test = this.skipsName('if') ? this.expression() : null;
-    const recursive = this.skipsName('recursive');
+    const isRecursive = this.skipsName('recursive');
     const loops = this.#loops;
     this.#loops = loops + 1;
     const body = this.#block('endfor', 'else');
     this.#loops = loops;
-    const otherwise = this.next().value === 'else' ? this.#wholeBlock('endfor') : [];
-    return { type: 'for', target, over, test, recursive, body, otherwise };
+    const otherwise = this.next().value === 'else' ? this.#wholeBlock('endfor') : sequence([]);
+    return loop({ assign, over, test, isRecursive, body, otherwise });
   }
 
-  #if(): Statement {
-    const branches: [Expression, Body][] = [];
+  #if(): Run {
+    const branches: [Evaluate, Run][] = [];
     for (;;) {
       const test = this.tuple({ conditions: false });
       branches.push([test, this.#block('elif', 'else', 'endif')]);
       const { value } = this.next();
       if (value === 'elif') continue;
-      return { type: 'if', branches, otherwise: value === 'else' ? this.#wholeBlock('endif') : [] };
+      return choice(branches, value === 'else' ? this.#wholeBlock('endif') : sequence([]));
     }
   }
 
-  #set(): Statement {
-    const target = this.#target([], true);
-    if (this.skips('=')) return { type: 'set', target, value: this.tuple() };
-    const filter = this.filters(null);
-    return { type: 'capture', target, filter, body: this.#wholeBlock('endset') };
+  #set(): Run {
+    const assign = this.#target([], true);
+    if (this.skips('=')) {
+      const value = this.tuple();
+      return plain((frame) => assign(frame, value(frame)));
+    }
+    const value = this.filters(blockOutput);
+    return captured(this.#wholeBlock('endset'), value, assign);
   }
 
-  #macro(): Statement {
+  #filter(): Run {
+    const value = this.filters(blockOutput, true);
+    return captured(this.#wholeBlock('endfilter'), value, ({ output }, text) => output.write(str(text)));
+  }
+
+  #macro(): Run {
     const name = this.#newName();
-    return { type: 'macro', name, ...this.#function(() => this.#signature(), 'endmacro') };
+    const define = this.#function(name, this.#signature(), 'endmacro');
+    return plain((frame) => frame.set(name, define(frame)));
   }
 
-  #call(): Statement {
-    let call: Expression | undefined;
-    const rest = this.#function(() => {
-      const parameters = this.current.type === '(' ? this.#signature() : [];
-      call = this.expression();
-      return parameters;
-    }, 'endcall');
-    if (call?.type !== 'call') return this.fail('expected call');
-    return { type: 'callBlock', call, ...rest };
+  #call(): Run {
+    const parameters = this.current.type === '(' ? this.#signature() : [];
+    const { called } = this.expression();
+    const define = this.#function(null, parameters, 'endcall');
+    return called ? callBlock(define, ...called) : this.fail('expected call');
   }
 
-  #function(head: () => Signature['parameters'], end: string): { signature: Signature; body: Body } {
-    const parameters = head();
+  #function(name: string | null, parameters: MacroParameters, end: string): (frame: Frame) => Callable {
     const special = new Set<string>();
     this.macros.push(special);
     const body = this.#ownBlock(end);
     this.macros.pop();
-    return { signature: { parameters, special }, body };
+    return macro(name, parameters, special, body);
   }
 
-  #signature(): Signature['parameters'] {
-    const parameters: [string, Expression | null][] = [];
+  #signature(): MacroParameters {
+    const parameters: [string, Evaluate | null][] = [];
     this.expect('(');
     while (this.current.type !== ')') {
       if (parameters.length > 0) this.expect(',');
@@ -175,46 +197,45 @@ class Parser extends ExpressionParser {
     return parameters;
   }
 
-  #with(): Statement {
-    const values: [Target, Expression][] = [];
+  #with(): Run {
+    const values: [Assign, Evaluate][] = [];
     while (this.current.type !== 'block_end' && this.current.type !== ':') {
       if (values.length > 0) this.expect(',');
       const target = this.#target([]);
       this.expect('=');
       values.push([target, this.expression()]);
     }
-    return { type: 'with', values, body: this.#wholeBlock('endwith') };
+    return withVariables(values, this.#wholeBlock('endwith'));
   }
 
-  #print(): Statement[] {
-    const printed: Statement[] = [];
+  #print(): Run {
+    const printed: Run[] = [];
     while (this.current.type !== 'block_end') {
       if (printed.length > 0) this.expect(',');
-      printed.push({ type: 'output', value: this.expression() });
+      printed.push(write(this.expression()));
     }
-    return printed;
+    return sequence(printed);
   }
 
   /** Without inheritance, a block is just its content. */
-  #named(): Statement {
+  #named(): Run {
     const name = this.expect('name');
     if (this.#blocks.has(name)) this.fail(`block '${name}' defined twice`);
     this.#blocks.add(name);
     this.skipsName('scoped');
     const body = this.#ownBlock('endblock');
     this.skipsName(name);
-    return { type: 'scope', body };
+    return scope(body);
   }
 
-  #autoescape(): Statement {
-    const value = this.expression();
-    if (value.type !== 'constant' || value.value !== false) throw new NotAvailable('{% autoescape true %}');
-    return { type: 'scope', body: this.#wholeBlock('endautoescape') };
+  #autoescape(): Run {
+    if (this.expression() !== FALSE) throw new NotAvailable('{% autoescape true %}');
+    return scope(this.#wholeBlock('endautoescape'));
   }
 
   /** The target of an assignment: one name or several, or with `fields` attributes of namespaces. */
-  #target(ends: readonly string[], fields = false): Target {
-    const items: Target[] = [];
+  #target(ends: readonly string[], fields = false): Assign {
+    const items: Assign[] = [];
     let isTuple = false;
     while (!['=', 'block_end', ')', '|'].includes(this.current.type) && !ends.some((name) => this.isName(name))) {
       items.push(this.#oneTarget(fields));
@@ -222,22 +243,23 @@ class Parser extends ExpressionParser {
       isTuple = true;
     }
     if (items.length === 0) this.fail(`Expected a name, got ${this.described()}`);
-    return isTuple ? { type: 'targets', items } : items[0]!;
+    return isTuple ? assignAll(items) : items[0]!;
   }
 
-  #oneTarget(fields: boolean): Target {
+  #oneTarget(fields: boolean): Assign {
     if (this.skips('(')) {
       const target = this.#target([], fields);
       this.expect(')');
       return target;
     }
     const name = this.#newName();
-    return fields && this.skips('.') ? { type: 'field', name, field: this.expect('name') } : { type: 'name', name };
+    if (fields && this.skips('.')) return assignField(name, this.expect('name'));
+    return (frame, value) => frame.set(name, value);
   }
 
   #newName(): string {
     const name = this.expect('name');
-    if (reserved.has(name)) this.fail(`can't assign to '${name}'`);
+    if (constants.has(name)) this.fail(`can't assign to '${name}'`);
     return name;
   }
 }

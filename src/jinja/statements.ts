@@ -1,21 +1,21 @@
-// Runs statements: each becomes a function of the variables that writes output.
+// Runs statements: the parser makes each a function of the variables that writes output.
 import { nested, spend } from './budget.ts';
-import { callValue, compileArguments, compileExpression, compileFilter } from './expressions.ts';
+import { type Arguments, callValue, type Evaluate } from './expressions.ts';
 import { Frame, Output } from './frame.ts';
 import { LoopState } from './loop.ts';
-import { compileMacro } from './macro.ts';
-import type { Body, FilterCall, Statement, Target } from './syntax.ts';
 import { str } from './text.ts';
 import { elementsOf, isTrue, JinjaError, Namespace, Stream, type Value } from './values.ts';
 
 /** Says whether to break or continue the loop around it. */
-type Run = (frame: Frame) => 'break' | 'continue' | undefined;
+export type Run = (frame: Frame) => 'break' | 'continue' | undefined;
 
 /** The cost of an iteration besides its content: its variables. */
 const ITERATION = 4;
 
-export function compileBody(body: Body): Run {
-  const runs = body.map(compileStatement);
+/** Gives a value to one variable or several. */
+export type Assign = (frame: Frame, value: Value) => void;
+
+export function sequence(runs: readonly Run[]): Run {
   return (frame) => {
     for (const run of runs) {
       const signal = run(frame);
@@ -26,7 +26,7 @@ export function compileBody(body: Body): Run {
 }
 
 /** A statement that neither breaks nor continues a loop. */
-function plain(work: (frame: Frame) => void): Run {
+export function plain(work: (frame: Frame) => void): Run {
   return (frame) => {
     spend(2);
     work(frame);
@@ -34,77 +34,42 @@ function plain(work: (frame: Frame) => void): Run {
   };
 }
 
-function compileStatement(statement: Statement): Run {
-  switch (statement.type) {
-    case 'text': {
-      const { text } = statement;
-      return plain(({ output }) => output.write(text));
-    }
-    case 'output': {
-      const value = compileExpression(statement.value);
-      return plain((frame) => frame.output.write(str(value(frame))));
-    }
-    case 'break':
-    case 'continue': {
-      const { type } = statement;
-      return () => type;
-    }
-    case 'if':
-      return compileIf(statement);
-    case 'for':
-      return compileFor(statement);
-    case 'set': {
-      const assign = compileTarget(statement.target);
-      const value = compileExpression(statement.value);
-      return plain((frame) => assign(frame, value(frame)));
-    }
-    case 'capture':
-      return compileFiltered(statement, compileTarget(statement.target));
-    case 'filterBlock':
-      return compileFiltered(statement, (frame, value) => frame.output.write(str(value)));
-    case 'macro': {
-      const { name, signature, body } = statement;
-      const define = compileMacro(name, signature, compileBody(body));
-      return plain((frame) => frame.set(name, define(frame)));
-    }
-    case 'callBlock':
-      return compileCallBlock(statement);
-    case 'with': {
-      const values = statement.values.map(
-        ([target, value]) => [compileTarget(target), compileExpression(value)] as const,
-      );
-      const body = compileBody(statement.body);
-      return (frame) => {
-        spend(1);
-        const inner = new Frame(frame);
-        for (const [assign, value] of values) assign(inner, value(frame));
-        return body(inner);
-      };
-    }
-    case 'scope': {
-      const body = compileBody(statement.body);
-      return (frame) => body(new Frame(frame));
-    }
-  }
+export function write(value: Evaluate): Run {
+  return plain((frame) => frame.output.write(str(value(frame))));
 }
 
-function compileIf({ branches, otherwise }: Extract<Statement, { type: 'if' }>): Run {
-  const compiled = branches.map(([test, body]) => [compileExpression(test), compileBody(body)] as const);
-  const other = compileBody(otherwise);
+export function withVariables(values: readonly (readonly [Assign, Evaluate])[], body: Run): Run {
   return (frame) => {
     spend(1);
-    for (const [test, body] of compiled) if (isTrue(test(frame))) return body(frame);
-    return other(frame);
+    const inner = new Frame(frame);
+    for (const [assign, value] of values) assign(inner, value(frame));
+    return body(inner);
   };
 }
 
-function compileFor(statement: Extract<Statement, { type: 'for' }>): Run {
-  const over = compileExpression(statement.over);
-  const assign = compileTarget(statement.target);
-  const test = statement.test && compileExpression(statement.test);
-  const body = compileBody(statement.body);
-  const otherwise = compileBody(statement.otherwise);
+/** A part of a template whose variables are its own. */
+export function scope(body: Run): Run {
+  return (frame) => body(new Frame(frame));
+}
 
+export function choice(branches: readonly (readonly [Evaluate, Run])[], otherwise: Run): Run {
+  return (frame) => {
+    spend(1);
+    for (const [test, body] of branches) if (isTrue(test(frame))) return body(frame);
+    return otherwise(frame);
+  };
+}
+
+export interface LoopParts {
+  readonly assign: Assign;
+  readonly over: Evaluate;
+  readonly test: Evaluate | null;
+  readonly isRecursive: boolean;
+  readonly body: Run;
+  readonly otherwise: Run;
+}
+
+export function loop({ assign, over, test, isRecursive, body, otherwise }: LoopParts): Run {
   function* kept(outside: Frame, value: Value) {
     for (const item of value instanceof Stream ? value : elementsOf(value)) {
       const frame = new Frame(outside);
@@ -114,7 +79,7 @@ function compileFor(statement: Extract<Statement, { type: 'for' }>): Run {
   }
 
   function run(outside: Frame, value: Value, depth: number): ReturnType<Run> {
-    const recurse = statement.recursive
+    const recurse = isRecursive
       ? (deeper: Value, depth: number) =>
           nested(() => {
             const frame = new Frame(outside, new Output());
@@ -143,64 +108,43 @@ function compileFor(statement: Extract<Statement, { type: 'for' }>): Run {
   };
 }
 
-function compileCallBlock({ signature, call, body }: Extract<Statement, { type: 'callBlock' }>): Run {
-  const define = compileMacro(null, signature, compileBody(body));
-  const callee = compileExpression(call.callee);
-  const evaluated = compileArguments(call.given);
+/** Calls a macro that may call the body of this block. */
+export function callBlock(define: (frame: Frame) => Value, callee: Evaluate, given: Arguments): Run {
   return plain((frame) => {
     const caller = define(frame);
     const called = callee(frame);
-    const [given, named] = evaluated(frame);
-    frame.output.write(str(callValue(called, given, new Map(named).set('caller', caller))));
+    const [values, named] = given(frame);
+    frame.output.write(str(callValue(called, values, new Map(named).set('caller', caller))));
   });
 }
 
-/** A block whose output is filtered, then used instead of written. */
-function compileFiltered(
-  block: { readonly body: Body; readonly filter: FilterCall | null },
-  use: (frame: Frame, value: Value) => void,
-): Run {
-  const body = compileBody(block.body);
-  const filter = compileBlockFilter(block.filter);
+/** The output of a block, before its filters. */
+export const blockOutput: Evaluate = ({ output }) => output.text;
+
+/** A block whose output is used instead of written. @param value the output after filters */
+export function captured(body: Run, value: Evaluate, use: Assign): Run {
   return (frame) => {
     spend(1);
     const inner = new Frame(frame, new Output());
     const signal = body(inner);
-    if (!signal) use(frame, filter(inner));
+    if (!signal) use(frame, value(inner));
     return signal;
   };
 }
 
-/** The output of a block after its filters. */
-function compileBlockFilter(filter: FilterCall | null): (frame: Frame) => Value {
-  if (!filter) return ({ output }) => output.text;
-  const { value, name, given } = filter;
-  const inner = compileBlockFilter(value as FilterCall | null);
-  return compileFilter(inner, name, given);
+export function assignField(name: string, field: string): Assign {
+  return (frame, value) => {
+    const namespace = frame.get(name);
+    if (!(namespace instanceof Namespace)) throw new JinjaError('cannot assign attribute on non-namespace object');
+    namespace.set(field, value);
+  };
 }
 
-function compileTarget(target: Target): (frame: Frame, value: Value) => void {
-  switch (target.type) {
-    case 'name': {
-      const { name } = target;
-      return (frame, value) => frame.set(name, value);
-    }
-    case 'field': {
-      const { name, field } = target;
-      return (frame, value) => {
-        const namespace = frame.get(name);
-        if (!(namespace instanceof Namespace)) throw new JinjaError('cannot assign attribute on non-namespace object');
-        namespace.set(field, value);
-      };
-    }
-    case 'targets': {
-      const targets = target.items.map(compileTarget);
-      return (frame, value) => {
-        const items = elementsOf(value);
-        if (items.length !== targets.length)
-          throw new JinjaError(`${items.length < targets.length ? 'not enough' : 'too many'} values to unpack`);
-        for (const [i, assign] of targets.entries()) assign(frame, items[i]!);
-      };
-    }
-  }
+export function assignAll(targets: readonly Assign[]): Assign {
+  return (frame, value) => {
+    const items = elementsOf(value);
+    if (items.length !== targets.length)
+      throw new JinjaError(`${items.length < targets.length ? 'not enough' : 'too many'} values to unpack`);
+    for (const [i, assign] of targets.entries()) assign(frame, items[i]!);
+  };
 }
