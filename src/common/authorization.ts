@@ -18,9 +18,6 @@ export function assertOneLine(secret: string, source: string): void {
   throw new GradusError(
     'CREDENTIALS_INVALID',
     `${source} has a line break or another character that no header can have`,
-    {
-      hint: `set ${source} to the secret alone: one line of ASCII characters`,
-      kind: 'credentials',
-    },
+    { hint: `set ${source} to the secret alone: one line of ASCII characters`, kind: 'credentials' },
   );
 }

@@ -4,10 +4,7 @@
 type Reviver = (this: object, name: string, value: unknown, context: { readonly source?: string }) => unknown;
 
 /** Neither the third argument of the function nor `rawJSON` is in TypeScript's library yet. */
-const json = JSON as unknown as {
-  parse(text: string, reviver: Reviver): unknown;
-  rawJSON(text: string): object;
-};
+const json = JSON as unknown as { parse(text: string, reviver: Reviver): unknown; rawJSON(text: string): object };
 
 /** JSON.parse with a function that is told how each value was written. */
 export const parseWithSource = (text: string, reviver: Reviver): unknown => json.parse(text, reviver);

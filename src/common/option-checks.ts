@@ -21,9 +21,8 @@ export function assertOptions<Options extends object>(
   within?: string,
 ): void {
   const names = Object.keys(demands);
-  if (kindOf(options) !== 'an object') {
+  if (kindOf(options) !== 'an object')
     throw unmet(within ?? 'options', 'an object', options, `there is: ${names.join(', ')}`, within ?? '');
-  }
   assertKnownNames(options, names, { code: 'OPTION_INVALID', within });
   for (const [name, demand] of Object.entries<Demand>(demands)) {
     demand(

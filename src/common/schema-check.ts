@@ -19,9 +19,8 @@ export function conforming<T>(
   const { code, about } = refusal;
   const { properties, additionalProperties = false } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   const keys = Object.keys(properties ?? {});
-  if (properties && additionalProperties === false && typeof value === 'object' && value !== null) {
+  if (properties && additionalProperties === false && typeof value === 'object' && value !== null)
     assertKnownNames(value, keys, { code });
-  }
   const result = schema.safeParse(value, { reportInput: true });
   if (result.success) return result.data;
   const { path, fault } = schemaFault(result.error);

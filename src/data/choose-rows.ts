@@ -59,10 +59,7 @@ function extracted(value: unknown, name: string, { from, pattern }: Extraction, 
     throw new GradusError(
       'COLUMN_INVALID',
       `${where}: column ${from} holds ${kindOf(value)}, not a text in which to find ${name}`,
-      {
-        hint: 'dots lead into objects and lists: from: COLUMN.KEY, or COLUMN.0',
-        path,
-      },
+      { hint: 'dots lead into objects and lists: from: COLUMN.KEY, or COLUMN.0', path },
     );
   }
   const match = [...String(value).matchAll(new LinearRegExp(pattern, 'gu'))].at(-1);

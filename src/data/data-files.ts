@@ -266,9 +266,8 @@ async function readParquetRows(path: string, without: readonly string[]): Promis
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
     const { code, message: fault, hint, cause = error } = error;
-    if (code === 'PARQUET_COLUMN_UNREADABLE') {
+    if (code === 'PARQUET_COLUMN_UNREADABLE')
       throw new GradusError('COLUMN_INVALID', `${path}: ${fault}`, { hint, path: 'remove_columns', cause });
-    }
     const what = code === 'PARQUET_INVALID' ? 'is no Parquet file' : 'cannot be read';
     throw new GradusError('DATASET_MALFORMED', `${path} ${what}: ${fault}`, {
       hint: hint ?? 'fetch or write the file again',

@@ -25,9 +25,8 @@ export function finalQuestion<E extends Example = Example>(
   environment: Environment<E>,
   options: FinalQuestionOptions<E>,
 ): Environment<E> {
-  if (environment.agent) {
+  if (environment.agent)
     throw new GradusError('AGENT_PLAYS_ITSELF', 'an agent plays this environment: let it ask the question itself');
-  }
   return {
     ...environment,
     build: async (example) => new FinalQuestionEnv(await environment.build(example), example, options),

@@ -13,9 +13,6 @@ export function singleTurn<E extends Example = Example>(options: SingleTurnOptio
   return {
     ...others,
     // Keeps nothing that is not used later.
-    build: (example) => ({
-      start: () => ({ messages: prompt(example) }),
-      step: () => null,
-    }),
+    build: (example) => ({ start: () => ({ messages: prompt(example) }), step: () => null }),
   };
 }

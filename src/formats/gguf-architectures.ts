@@ -65,11 +65,7 @@ const layouts = {
   llama,
   qwen2: qwen,
   qwen3: qwen,
-  gemma3: {
-    layerNames: layersNamed(gemmaNorms),
-    adjacentPairs: false,
-    normOffset: 1,
-  },
+  gemma3: { layerNames: layersNamed(gemmaNorms), adjacentPairs: false, normOffset: 1 },
   gemma4: {
     layerNames: layersNamed({
       ...gemmaNorms,
@@ -229,9 +225,8 @@ export function reorderPairs<Numbers extends Float32Array | Uint8Array>(
   order: PairOrder,
 ): Numbers {
   const half = rows / heads / 2;
-  if (!Number.isInteger(half) || weight.length !== rows * columns || into.length !== weight.length) {
+  if (!Number.isInteger(half) || weight.length !== rows * columns || into.length !== weight.length)
     throw new RangeError(`cannot reorder ${weight.length} values as [${rows}, ${columns}] with ${heads} heads`);
-  }
   for (let apart = 0; apart < rows; apart++) {
     const head = apart - (apart % (2 * half));
     const adjacent = head + 2 * (apart % half) + (apart - head >= half ? 1 : 0);

@@ -132,9 +132,7 @@ export function ggufConfig(
       sliding_window: own('attention.sliding_window'),
       layer_types: layerTypes(layers, slidingPattern(metadata['olmo2.attention.sliding_window_pattern'])),
     }),
-    ...(architecture === 'phi3' && {
-      sliding_window: own('attention.sliding_window', 0) || null,
-    }),
+    ...(architecture === 'phi3' && { sliding_window: own('attention.sliding_window', 0) || null }),
     ...(architecture === 'lfm2' && {
       layer_types: keyValueHeads.map((count) => (count === 0 ? 'conv' : 'full_attention')),
       conv_L_cache: own('shortconv.l_cache'),

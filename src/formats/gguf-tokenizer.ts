@@ -82,9 +82,7 @@ function sequence(...pretokenizers: object[]): object {
 export function ggufTokenizer(metadata: Metadata): GgufTokenizer {
   const key = (name: string) => metadata[`tokenizer.ggml.${name}`];
   const model = key('model');
-  if (model === undefined) {
-    throw new FormatError('GGUF_TOKENIZER_MISSING', 'the file holds no tokenizer', BESIDE);
-  }
+  if (model === undefined) throw new FormatError('GGUF_TOKENIZER_MISSING', 'the file holds no tokenizer', BESIDE);
   const tokens = strings(key('tokens'), 'tokens');
   if (tokens.length === 0) throw invalid('it has no tokens');
   if (new Set(tokens).size < tokens.length) throw invalid('it has a token twice');
@@ -195,13 +193,7 @@ function sentencePiece(
     normalizer: { type: 'Sequence', normalizers },
     pre_tokenizer: null,
     decoder: { type: 'Sequence', decoders },
-    model: {
-      type: 'BPE',
-      vocab: vocabulary(tokens),
-      merges,
-      ignore_merges: false,
-      ...model,
-    },
+    model: { type: 'BPE', vocab: vocabulary(tokens), merges, ignore_merges: false, ...model },
   };
 }
 

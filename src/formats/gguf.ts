@@ -57,9 +57,8 @@ export async function openGguf(source: ByteSource): Promise<GgufFile> {
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
 async function readVersion(cursor: ByteCursor): Promise<number> {
-  if (utf8.decode(await cursor.bytes(4)) !== 'GGUF') {
+  if (utf8.decode(await cursor.bytes(4)) !== 'GGUF')
     throw new FormatError('GGUF_MAGIC_MISSING', 'the file does not begin with "GGUF"', 'is this a GGUF file?');
-  }
   const version = await cursor.uint32();
   if (version === 2 || version === 3) return version;
   const found = version % 0x10000 === 0 ? 'is big-endian' : `has version ${version}`;
@@ -155,23 +154,16 @@ async function readTensorEntry(cursor: ByteCursor): Promise<TensorEntry> {
     );
   }
   const length = byteLengthOf(type, name, shape);
-  if ((shape.at(-1) ?? 1) % type.blockElements !== 0) {
+  if ((shape.at(-1) ?? 1) % type.blockElements !== 0)
     throw invalid(`gives tensor ${quoted(name)} rows of ${shape.at(-1)}, not a multiple of ${type.blockElements}`);
-  }
   return { name, dtype, type, shape, offset: await cursor.uint64(), length };
 }
 
 function alignmentOf(metadata: Record<string, unknown>): number {
   const alignment = metadata['general.alignment'] ?? 32;
   // A power of two that a 32-bit integer holds, as in ggml.
-  if (
-    typeof alignment !== 'number' ||
-    !Number.isInteger(Math.log2(alignment)) ||
-    alignment < 1 ||
-    alignment > 2 ** 31
-  ) {
+  if (typeof alignment !== 'number' || !Number.isInteger(Math.log2(alignment)) || alignment < 1 || alignment > 2 ** 31)
     throw invalid(`has an alignment of ${String(alignment)}`);
-  }
   return alignment;
 }
 

@@ -72,14 +72,12 @@ function zipEntries(bytes: Uint8Array): ZipEntry[] {
   let at = view.getUint32(end + 16, true);
   let claimed = 0;
   for (let i = 0; i < count; i++) {
-    if (at + sizes.centralFile > end || view.getUint32(at, true) !== signatures.centralFile) {
+    if (at + sizes.centralFile > end || view.getUint32(at, true) !== signatures.centralFile)
       throw invalid('has a broken directory');
-    }
     const [nameLength, extraLength, commentLength] = [28, 30, 32].map((field) => view.getUint16(at + field, true));
     const name = new TextDecoder().decode(bytes.subarray(at + sizes.centralFile, at + sizes.centralFile + nameLength!));
-    if (view.getUint16(at + 10, true) !== STORED) {
+    if (view.getUint16(at + 10, true) !== STORED)
       throw new FormatError('NPZ_COMPRESSED', `${quoted(name)} is compressed`, 'write it with numpy.savez');
-    }
     const content = storedContent(bytes, name, {
       start: view.getUint32(at + 42, true),
       length: view.getUint32(at + 24, true),
@@ -98,9 +96,8 @@ function zipEntries(bytes: Uint8Array): ZipEntry[] {
 function storedContent(bytes: Uint8Array, name: string, place: { start: number; length: number; end: number }) {
   const view = dataView(bytes);
   const { start, length, end } = place;
-  if (start + sizes.localFile > end || view.getUint32(start, true) !== signatures.localFile) {
+  if (start + sizes.localFile > end || view.getUint32(start, true) !== signatures.localFile)
     throw invalid(`lacks ${quoted(name)}, which its directory lists`);
-  }
   const from = start + sizes.localFile + view.getUint16(start + 26, true) + view.getUint16(start + 28, true);
   if (from + length > end) throw invalid(`is too short for ${quoted(name)}`);
   return bytes.subarray(from, from + length);
@@ -108,9 +105,8 @@ function storedContent(bytes: Uint8Array, name: string, place: { start: number; 
 
 /** Version 1.0: the magic, the version, the header's length in two bytes, a Python literal, then the elements. */
 function writeNpy(name: string, { shape, data }: NumpyArray): Uint8Array {
-  if (elementCount(shape) !== data.length) {
+  if (elementCount(shape) !== data.length)
     throw new FormatError('TENSOR_SHAPE_INVALID', `array ${quoted(name)} has ${data.length} elements, not [${shape}]`);
-  }
   const descr = data instanceof Float64Array ? '<f8' : '<f4';
   const tuple = shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(', ')})`;
   const literal = `{'descr': '${descr}', 'fortran_order': False, 'shape': ${tuple}, }`;
@@ -146,9 +142,8 @@ function readNpy(name: string, bytes: Uint8Array): NumpyArray {
     .map(Number);
   const Elements = descr === '<f8' ? Float64Array : Float32Array;
   const elements = Uint8Array.from(bytes.subarray(start)); // a copy, which may begin at any address
-  if (elements.length !== elementCount(shape) * Elements.BYTES_PER_ELEMENT) {
+  if (elements.length !== elementCount(shape) * Elements.BYTES_PER_ELEMENT)
     throw invalid(`has ${elements.length} bytes in ${quoted(name)}, which do not fill the shape (${tuple})`);
-  }
   return { shape, data: new Elements(elements.buffer) };
 }
 

@@ -53,9 +53,8 @@ export function assertBounds(
         if (data) values += held;
         add(held * OF_VALUE + length * OF_BYTE);
       }
-      if (isFlat && values !== Number(inGroup)) {
+      if (isFlat && values !== Number(inGroup))
         throw new Error(`column ${name} has ${values} values for ${inGroup} rows`);
-      }
       if (values < Number(inGroup)) throw new Error(`column ${name} has too few values for ${inGroup} rows`);
     }
   }

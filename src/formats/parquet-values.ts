@@ -179,9 +179,8 @@ function wholeValue(value: bigint): Read {
 /** Infinities are texts and NaN is null, since JSON has neither. */
 function floatValue(value: number): Read {
   if (Number.isNaN(value)) return { shown: null, exact: { type: 'float', value: 'nan' } };
-  if (!Number.isFinite(value)) {
+  if (!Number.isFinite(value))
     return { shown: String(value), exact: { type: 'float', value: value < 0 ? '-inf' : 'inf' } };
-  }
   const number = pythonFloat(value);
   return number === String(value) ? value : { shown: value, exact: { number } };
 }

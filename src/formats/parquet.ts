@@ -43,9 +43,8 @@ export async function readParquet(
 ): Promise<Record<string, unknown>[]> {
   const { without = [], memory = 1e9, codecs = {}, note = () => {} } = options;
   const ends = [bytes.subarray(0, 4), bytes.subarray(-4)].map((end) => String.fromCharCode(...end));
-  if (bytes.length < 12 || ends.some((end) => end !== MAGIC)) {
+  if (bytes.length < 12 || ends.some((end) => end !== MAGIC))
     throw new FormatError('PARQUET_INVALID', 'it does not begin and end as Parquet does: torn, or of another format');
-  }
   // If the library throws, columns that it has already started would reject later, unhandled. They get no data instead.
   let failed = false;
   const file = {

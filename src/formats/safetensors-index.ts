@@ -17,9 +17,8 @@ export function parseSafetensorsIndex(text: string): ReadonlyMap<string, string>
   if (typeof map !== 'object' || map === null || Array.isArray(map)) throw invalid('has no weight_map');
   const shards = new Map<string, string>();
   for (const [tensor, shard] of Object.entries(map)) {
-    if (typeof shard !== 'string' || !/^[^/\\:\0]+\.safetensors$/.test(shard)) {
+    if (typeof shard !== 'string' || !/^[^/\\:\0]+\.safetensors$/.test(shard))
       throw invalid(`places ${quoted(tensor)} in ${quoted(String(shard))}, which is not a safetensors file beside it`);
-    }
     shards.set(tensor, shard);
   }
   if (shards.size === 0) throw invalid('lists no tensors');

@@ -56,11 +56,7 @@ export async function openSafetensors(source: ByteSource): Promise<TensorFile> {
     Object.entries(described).map(([name, description]) => [name, tensorEntry(name, description, dataStart)]),
   );
   assertContiguous([...tensors.values()], dataStart, source.size);
-  return {
-    metadata: stringRecord(__metadata__),
-    tensors,
-    ...tensorReaders(source, tensors),
-  };
+  return { metadata: stringRecord(__metadata__), tensors, ...tensorReaders(source, tensors) };
 }
 
 function parseHeader(bytes: Uint8Array): Record<string, unknown> {
@@ -89,9 +85,8 @@ function tensorEntry(name: string, description: unknown, dataStart: number): Ten
   const length = byteLengthOf(type, name, shape);
   if (!isNumbers(offsets) || offsets.length !== 2) throw invalidHeader(`gives tensor ${quoted(name)} no data_offsets`);
   const [begin, end] = offsets as [number, number];
-  if (end - begin !== length || !Number.isSafeInteger(begin) || begin < 0 || begin % type.blockBytes !== 0) {
+  if (end - begin !== length || !Number.isSafeInteger(begin) || begin < 0 || begin % type.blockBytes !== 0)
     throw invalidOffsets(`tensor ${quoted(name)} of ${length} bytes cannot lie at ${begin} to ${end}`);
-  }
   return { name, dtype, type, shape, offset: dataStart + begin, length };
 }
 
@@ -139,9 +134,8 @@ export function safetensorsHeader<T extends DescribedTensor>(
 ): { bytes: Uint8Array; order: readonly T[] } {
   const order = [...tensors].sort((a, b) => compare(a.name, b.name));
   const header = new Map<string, unknown>();
-  if (metadata) {
+  if (metadata)
     header.set('__metadata__', Object.fromEntries(Object.entries(metadata).sort(([a], [b]) => compare(a, b))));
-  }
   let end = 0;
   for (const { name, shape, dtype } of order) {
     if (header.has(name) || name === '__metadata__') throw invalidHeader(`cannot name two tensors ${quoted(name)}`);
@@ -190,9 +184,8 @@ function compare(a: string, b: string): number {
 
 function stringRecord(value: unknown): Record<string, string> {
   if (value === undefined) return {};
-  if (!isRecord(value) || !Object.values(value).every((text) => typeof text === 'string')) {
+  if (!isRecord(value) || !Object.values(value).every((text) => typeof text === 'string'))
     throw invalidHeader('has a __metadata__ that does not map names to strings');
-  }
   return value as Record<string, string>;
 }
 

@@ -53,14 +53,11 @@ export function tensorReaders(
     const entry = entryOf(name);
     const { type } = entry;
     const { blockElements, blockBytes, decode } = type;
-    if (!decode) {
-      throw notFloat(entry);
-    }
+    if (!decode) throw notFloat(entry);
     const elements = (entry.length / blockBytes) * blockElements;
     const values = into ?? new Float32Array(elements);
-    if (values.length !== elements) {
+    if (values.length !== elements)
       throw new RangeError(`tensor ${quoted(name)} has ${elements} elements, the array to fill has ${values.length}`);
-    }
     const step = Math.floor(CHUNK_BYTES / blockBytes) * blockBytes;
     // Float32 is read directly into place, unless the source has it in memory; other types go through one small buffer.
     const room = type === float32 ? bytesOf(values) : new Uint8Array(Math.min(step, entry.length));

@@ -36,9 +36,8 @@ export function encodeEvent(seconds: number, content: EventContent): Uint8Array 
 
 function sessionStart({ seconds, settings }: EventContent & { type: 'settings' }): ProtobufMessage {
   const start = new ProtobufMessage();
-  for (const [key, value] of Object.entries(settings)) {
+  for (const [key, value] of Object.entries(settings))
     start.message(1, new ProtobufMessage().text(1, key).message(2, jsonValue(value)));
-  }
   return hparams('session_start_info', 3, start.double(5, seconds));
 }
 
@@ -68,9 +67,8 @@ function hparams(tag: string, field: number, data: ProtobufMessage): ProtobufMes
 
 function scalars(values: Readonly<Record<string, number>>): ProtobufMessage {
   const summary = new ProtobufMessage();
-  for (const [tag, value] of Object.entries(values)) {
+  for (const [tag, value] of Object.entries(values))
     summary.message(1, new ProtobufMessage().text(1, tag).float(2, value));
-  }
   return summary;
 }
 

@@ -59,9 +59,8 @@ function datumMessage({ model_input, loss_fn_inputs }: TinkerDatum): ProtobufMes
     const text = new ProtobufMessage().bytes(1, bytesOf(Int32Array.from(tokens)));
     message.message(1, new ProtobufMessage().message(1, text));
   }
-  for (const [name, tensor] of Object.entries(loss_fn_inputs)) {
+  for (const [name, tensor] of Object.entries(loss_fn_inputs))
     message.message(2, new ProtobufMessage().text(1, name).message(2, tensorMessage(tensor)));
-  }
   return message;
 }
 

@@ -126,11 +126,7 @@ export class Rollout implements RolloutOfCalls {
     let number = 0;
     while (taken.has(number)) number++;
     taken.add(number);
-    return {
-      seed: streamSeed(place, number),
-      release: () => taken.delete(number),
-      keep: () => taken.add(number),
-    };
+    return { seed: streamSeed(place, number), release: () => taken.delete(number), keep: () => taken.add(number) };
   }
 
   get isOver(): boolean {

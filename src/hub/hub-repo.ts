@@ -53,12 +53,7 @@ export async function openHubRepo(settings: HubSettings, subject: HubSubject, si
     throw new GradusError(
       'HUB_ANSWER_INVALID',
       `${settings.endpoint} does not answer as the hub: ${messageOf(error)}`,
-      {
-        hint: 'check HF_ENDPOINT',
-        path: keyOf(subject),
-        kind: 'not_ready',
-        cause: error,
-      },
+      { hint: 'check HF_ENDPOINT', path: keyOf(subject), kind: 'not_ready', cause: error },
     );
   }
 }
@@ -129,11 +124,7 @@ async function assertSpace(folder: string, bytes: number, subject: HubSubject): 
   throw new GradusError(
     'DISK_FULL',
     `${described(subject)} takes ${gigabytes(bytes)}, and ${gigabytes(bavail * bsize)} are free`,
-    {
-      hint: `make room in ${folder}, or set HF_HOME to a larger disk`,
-      path: keyOf(subject),
-      kind: 'not_ready',
-    },
+    { hint: `make room in ${folder}, or set HF_HOME to a larger disk`, path: keyOf(subject), kind: 'not_ready' },
   );
 }
 

@@ -83,9 +83,8 @@ function wordOf(name: string): string | undefined {
 function placedByCard(files: readonly string[], entry: Readonly<Record<string, unknown>>): PlacedFile[] {
   const { config_name: config = 'default', data_files, data_dir } = entry;
   const name = String(config);
-  if (data_files === undefined && data_dir === undefined) {
+  if (data_files === undefined && data_dir === undefined)
     return placedByNames(files).filter((file) => file.config === name);
-  }
   const root = data_dir === undefined ? '' : `${String(data_dir).replace(/^\.\/|\/+$/g, '')}/`;
   const inside = files.filter((path) => path.startsWith(root));
   if (data_files === undefined) {

@@ -58,9 +58,8 @@ function missing(object: Value, key: Value): Undefined {
 }
 
 function attribute(object: Value, name: string): Value | undefined {
-  if (object instanceof Undefined) {
+  if (object instanceof Undefined)
     return name === '__class__' || name === '__doc__' ? unsafe(object, name) : object.fail();
-  }
   if (object instanceof Namespace) return object.attributes.get(name);
   if (name.startsWith('__') && name.endsWith('__')) return unsafe(object, name);
   if (typeof object === 'string') return formatMethod(object, name) ?? stringMethod(object, name);
@@ -152,9 +151,8 @@ function integerAttribute(value: number | bigint, name: string): Value | undefin
   if (name === 'real' || name === 'numerator') return value;
   if (name === 'imag') return 0;
   if (name === 'denominator') return 1;
-  if (name === 'bit_length') {
+  if (name === 'bit_length')
     return builtin(name, '', () => (value ? (value < 0 ? -BigInt(value) : BigInt(value)).toString(2).length : 0));
-  }
   return undefined;
 }
 

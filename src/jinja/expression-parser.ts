@@ -272,9 +272,8 @@ export class ExpressionParser {
       if (this.current.type !== ':') keys.push(this.expression());
       if (this.current.type !== ':') continue;
       bounds.push(keys.pop() ?? NONE);
-      while (bounds.length < 3 && this.skips(':')) {
+      while (bounds.length < 3 && this.skips(':'))
         bounds.push([']', ':', ','].includes(this.current.type) ? NONE : this.expression());
-      }
       break;
     }
     this.expect(']');

@@ -29,11 +29,7 @@ const arithmetics: Readonly<Record<string, Arithmetic>> = {
     whole: (a, b) => (a - floorModulo(a, b)) / b,
     float: floorQuotient,
   },
-  '%': {
-    small: (a, b) => (((a % assertDivisor(b)) + b) % b) + 0,
-    whole: floorModulo,
-    float: floatModulo,
-  },
+  '%': { small: (a, b) => (((a % assertDivisor(b)) + b) % b) + 0, whole: floorModulo, float: floatModulo },
 };
 
 function assertDivisor(value: number): number {

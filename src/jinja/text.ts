@@ -38,9 +38,8 @@ export function repr(value: Value): string {
   if (value instanceof Float) return floatText(value.number);
   if (isList(value)) return `[${joined(value.map(repr))}]`;
   if (value instanceof Tuple) return `(${joined(value.items.map(repr))}${value.items.length === 1 ? ',' : ''})`;
-  if (value instanceof Dict) {
+  if (value instanceof Dict)
     return `{${joined(Array.from(value.entries(), ([key, each]) => `${repr(key)}: ${repr(each)}`))}}`;
-  }
   if (value instanceof Undefined) return 'Undefined';
   if (value instanceof DictView) return `dict_${value.of}(${repr(elementsOf(value))})`;
   if (value instanceof Namespace) return `<Namespace ${repr(value.attributes)}>`;

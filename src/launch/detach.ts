@@ -93,9 +93,5 @@ function startProcess(configFile: string, options: DetachOptions): DetachedRun {
     reserveRun(directory, started, resume ? undefined : record);
     return started;
   });
-  return {
-    run: { id: basename(directory), dir: directory, backend, status: 'starting', pid },
-    log,
-    reference,
-  };
+  return { run: { id: basename(directory), dir: directory, backend, status: 'starting', pid }, log, reference };
 }

@@ -151,10 +151,7 @@ function secretFound(secrets: readonly { path: string; what: string }[], folder:
   return new GradusError(
     'SECRET_FOUND',
     `a file that would leave this machine looks like a secret: ${named.join(', ')}${more}`,
-    {
-      hint,
-      path: first!.path,
-    },
+    { hint, path: first!.path },
   );
 }
 

@@ -20,10 +20,7 @@ export function assertCodeFolder(folder: string): void {
   throw new GradusError(
     'CODE_FOLDER_REFUSED',
     `${folder} is ${kind}: everything beside your code would leave with it`,
-    {
-      hint: 'put the code into its own folder, with the files that it imports',
-      path: folder,
-    },
+    { hint: 'put the code into its own folder, with the files that it imports', path: folder },
   );
 }
 

@@ -55,10 +55,7 @@ export function assertConfirmed({ config, values }: OpenedConfig, yes: boolean):
   throw new GradusError(
     'CONFIRMATION_REQUIRED',
     `renting a ${modal.gpu} at Modal for up to ${modal.timeout} costs money`,
-    {
-      hint: `read the plan, and add ${option('yes', true)} to accept its cost`,
-      path: 'compute',
-    },
+    { hint: `read the plan, and add ${option('yes', true)} to accept its cost`, path: 'compute' },
   );
 }
 

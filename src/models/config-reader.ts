@@ -80,9 +80,8 @@ export class ConfigReader {
   ids(field: string): number[] {
     const given = this.#json[field] ?? [];
     const list = Array.isArray(given) ? given : [given];
-    if (!list.every((id) => Number.isInteger(id) && id >= 0)) {
+    if (!list.every((id) => Number.isInteger(id) && id >= 0))
       throw this.#malformed(field, 'a token id or a list of token ids');
-    }
     return list;
   }
 

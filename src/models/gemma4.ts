@@ -99,10 +99,7 @@ function headsOfLayers(
   { per_layer_config: perLayer, num_global_key_value_heads: wideHeads }: Readonly<Record<string, unknown>>,
   types: readonly (typeof kinds)[number][],
 ): KeyValueHeads[] {
-  const usual = {
-    keyValueHeads: read.integer('num_key_value_heads', 4),
-    headSize: read.integer('head_dim', 256),
-  };
+  const usual = { keyValueHeads: read.integer('num_key_value_heads', 4), headSize: read.integer('head_dim', 256) };
   const heads = read.integer('num_attention_heads', 8);
   const wide = {
     keyValueHeads:

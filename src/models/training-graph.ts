@@ -76,10 +76,7 @@ export function trainingGraph({ family, config }: Architecture, options: Trainin
   const layers = createLayers({
     ids: input('ids', 'int64', [rows]),
     ...(options.customOperators
-      ? {
-          attention: segmentedAttention(config, tables, segments),
-          deltaRule: segmentedDeltaRule(config, segments),
-        }
+      ? { attention: segmentedAttention(config, tables, segments), deltaRule: segmentedDeltaRule(config, segments) }
       : {
           attention: prefixAttention(config, prefixMasks(), tables),
           deltaRule: chunkedDeltaRule(config, rows, options.positions),

@@ -110,9 +110,8 @@ export class Session {
     const rows: readonly Example[] = task.problems[split];
     const at = index ?? (seed ?? nextIndex()) % Math.max(1, rows.length);
     const row = rows[at];
-    if (row === undefined) {
+    if (row === undefined)
       throw new Refusal('VALIDATION_ERROR', `there is no problem ${at} in ${split}, which has ${rows.length}`);
-    }
     this.#place = { split, index: at };
     this.#episodeId = episode_id ?? crypto.randomUUID();
     this.#steps = 0;

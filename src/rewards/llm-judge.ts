@@ -164,9 +164,7 @@ async function ask(
   }
 }
 
-const answerSchema = z.object({
-  choices: z.array(z.object({ message: z.object({ content: z.string() }) })).min(1),
-});
+const answerSchema = z.object({ choices: z.array(z.object({ message: z.object({ content: z.string() }) })).min(1) });
 
 /** The last score in the answer, since models that think aloud state it at the end. */
 function scoreIn(content: string, scale: number): number | Failure {

@@ -105,9 +105,7 @@ async function judge(score: NamedReward['score'], group: RewardData, timeLimit: 
 }
 
 async function call(score: NamedReward['score'], judged: RewardData, timeLimit: number): Promise<RewardOutcome> {
-  if (typeof score === 'object') {
-    return checkedOutcome(await score.call(judged, timeLimit), judged.completions.length);
-  }
+  if (typeof score === 'object') return checkedOutcome(await score.call(judged, timeLimit), judged.completions.length);
   return withinTime(() => callReward(score, judged), timeLimit).catch((error) => ({
     fault: { message: messageOf(error) },
   }));

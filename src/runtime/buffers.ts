@@ -54,9 +54,8 @@ class Memory {
   constructor(byteLength: number, sparse: boolean) {
     const pages = sparse ? mapPages(byteLength) : undefined;
     const allocation = pages?.address ?? calloc(byteLength + ALIGNMENT, 1);
-    if (allocation === null) {
+    if (allocation === null)
       throw new GradusError('OUT_OF_MEMORY', `${byteLength} bytes could not be allocated`, { kind: 'failed' });
-    }
     this.#free = pages ? pages.free : () => free(allocation);
     this.address = pages ? allocation : allocation + BigInt(ALIGNMENT) - (allocation % BigInt(ALIGNMENT));
     this.bytes = koffi.view(this.address, byteLength);
@@ -113,9 +112,8 @@ export class NativeBuffer<E extends ElementType = ElementType> implements Dispos
   slice(start: number, length: number): NativeBuffer<E> {
     this.#assertAlive();
     const valid = Number.isSafeInteger(start) && Number.isSafeInteger(length) && start >= 0 && length >= 0;
-    if (!valid || start + length > this.length) {
+    if (!valid || start + length > this.length)
       throw new GradusError('BUFFER_RANGE', `elements ${start} to ${start + length} of a buffer of ${this.length}`);
-    }
     const byteOffset = this.#data.byteOffset + start * arrayTypes[this.type].BYTES_PER_ELEMENT;
     return new NativeBuffer(this.type, this.#memory, byteOffset, length, this);
   }
@@ -164,8 +162,7 @@ export function allocate<E extends ElementType>(
   length: number,
   { sparse = false }: AllocateOptions = {},
 ): NativeBuffer<E> {
-  if (!Number.isSafeInteger(length) || length < 0) {
+  if (!Number.isSafeInteger(length) || length < 0)
     throw new GradusError('BUFFER_RANGE', `a buffer cannot have ${length} elements`);
-  }
   return new NativeBuffer(type, new Memory(length * arrayTypes[type].BYTES_PER_ELEMENT, sparse), 0, length);
 }

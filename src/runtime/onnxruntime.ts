@@ -14,10 +14,7 @@ type Argument = Pointer | number | string | null | ArrayBufferView | readonly st
 
 type FunctionName = keyof typeof cApi;
 type ReleaseName = Extract<FunctionName, `Release${string}`>;
-type NativeFunction = {
-  (...args: unknown[]): unknown;
-  async(...args: unknown[]): void;
-};
+type NativeFunction = { (...args: unknown[]): unknown; async(...args: unknown[]): void };
 
 const FATAL = 4; // log severity; lesser errors are returned as a status and need not be printed
 const DEVICE_ALLOCATOR = 0;
@@ -54,9 +51,7 @@ export class OnnxRuntime {
     const getVersion = koffi.decode(base[1], koffi.proto('str ()'));
     this.version = getVersion();
     const api: Pointer | null = getApi(API_VERSION);
-    if (api === null) {
-      throw missing(`ONNX Runtime ${this.version} is too old: its C API lacks version ${API_VERSION}`);
-    }
+    if (api === null) throw missing(`ONNX Runtime ${this.version} is too old: its C API lacks version ${API_VERSION}`);
     this.#functions = readTable(api);
     this.environment = this.create('CreateEnv', FATAL, 'gradus');
     this.call('DisableTelemetryEvents', this.environment);

@@ -82,9 +82,7 @@ export function isProcessorKnown(): boolean {
 }
 
 function featuresOfMachine(): ReadonlySet<string> {
-  if (process.platform === 'linux') {
-    return featuresIn(isProcessorKnown() ? readFileSync(CPUINFO, 'utf8') : '');
-  }
+  if (process.platform === 'linux') return featuresIn(isProcessorKnown() ? readFileSync(CPUINFO, 'utf8') : '');
   // All that these systems run on have NEON.
   const always = process.arch === 'arm64' ? ['asimd'] : [];
   return new Set([...always, ...(asked[process.platform]?.() ?? [])]);

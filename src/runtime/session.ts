@@ -78,9 +78,8 @@ export class Session implements Disposable {
 
   /** Creates a binding to run with. Bindings of one session may run at the same time. Throws `SESSION_DISPOSED`. */
   bind(): Binding {
-    if (this.#disposed) {
+    if (this.#disposed)
       throw new GradusError('SESSION_DISPOSED', `${this.name} is used after its disposal`, { kind: 'failed' });
-    }
     const binding = new Binding(this.#bound, () => {
       this.#bindings.delete(binding);
     });

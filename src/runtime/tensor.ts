@@ -72,8 +72,7 @@ export class HostTensor<E extends ElementType = ElementType> implements AnyTenso
 export function tensor<E extends ElementType>(buffer: NativeBuffer<E>, shape: readonly number[]): HostTensor<E> {
   const valid = shape.every((size) => Number.isSafeInteger(size) && size >= 0);
   const length = shape.reduce((product, size) => product * size, 1);
-  if (!valid || length !== buffer.length) {
+  if (!valid || length !== buffer.length)
     throw new GradusError('TENSOR_SHAPE', `shape [${shape}] does not fit a buffer of ${buffer.length} elements`);
-  }
   return new HostTensor(buffer, shape);
 }

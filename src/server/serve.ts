@@ -41,10 +41,7 @@ export async function serve(subject: string | ConfigInput, options: ServeOptions
       throw new GradusError(
         'SERVE_UNSUPPORTED',
         `backend ${config.backend} learns a table of logits: there is no language model to serve`,
-        {
-          hint: 'serve a run of backend native or trl',
-          path: 'backend',
-        },
+        { hint: 'serve a run of backend native or trl', path: 'backend' },
       );
     }
     if (checkpoint) await model.load(checkpoint.folder, { weightsOnly: true });

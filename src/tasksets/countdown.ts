@@ -54,9 +54,8 @@ export function countdown(config: CountdownConfig = {}): Taskset {
     for (let i = 0; i < ATTEMPTS; i++) {
       const numbers = Array.from({ length: count }, () => 1 + random.integer(high));
       const { text, value } = combine(numbers, operators, random);
-      if (value >= 1 && value <= highest_target && Number.isInteger(value)) {
+      if (value >= 1 && value <= highest_target && Number.isInteger(value))
         return { numbers: shuffled(numbers, random.integer(2 ** 32)), target: value, solution: text };
-      }
     }
     throw new GradusError('CONFIG_INVALID', `${count} numbers up to ${high} make no target up to ${highest_target}`, {
       hint: 'raise highest_target',

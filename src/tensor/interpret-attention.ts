@@ -70,10 +70,7 @@ export function interpretSegmentAttentionGradient(
   operands: readonly Value[],
 ): Value[] {
   const [query, key, value, segments, gradient] = operands as [Value, Value, Value, Value, Value];
-  const [dq, dk, dv] = [query, key, value].map(({ shape, data }) => ({
-    shape,
-    data: new Float64Array(data.length),
-  }));
+  const [dq, dk, dv] = [query, key, value].map(({ shape, data }) => ({ shape, data: new Float64Array(data.length) }));
   for (const { at, keys } of attentionRows(query, segments, sharing)) {
     const weights = attentionWeights(query, key, at, keys, scale);
     const along = keys.map((other) => inner(gradient, at, value, other));

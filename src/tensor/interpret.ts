@@ -142,9 +142,8 @@ const kernels: Kernel = {
   scatterAddRows: (_, [base, ids, updates]) => {
     const width = count(base!.shape.slice(1));
     const data = base!.data.slice();
-    for (const [i, x] of updates!.data.entries()) {
+    for (const [i, x] of updates!.data.entries())
       data[checkIndex(ids!.data[Math.floor(i / width)]!, base!.shape[0]!) * width + (i % width)]! += x;
-    }
     return { shape: base!.shape, data };
   },
   gatherElements: (_, [x, ids]) => {

@@ -200,9 +200,8 @@ export class Emitter {
       else this.nodes.push({ op: 'Identity', inputs: [from], outputs: [name] });
     }
     const rename = (name: string) => renamed.get(name) ?? name;
-    for (const [i, node] of this.nodes.entries()) {
+    for (const [i, node] of this.nodes.entries())
       this.nodes[i] = { ...node, inputs: node.inputs.map(rename), outputs: node.outputs.map(rename) };
-    }
   }
 
   #once(key: string, make: () => string): string {

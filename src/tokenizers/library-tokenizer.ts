@@ -67,17 +67,15 @@ const gpt2Words = String.raw`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{
  */
 function correctPreTokenizer(step: unknown): unknown {
   if (!isStep(step)) return step;
-  if (step.type === 'Sequence' && Array.isArray(step.pretokenizers)) {
+  if (step.type === 'Sequence' && Array.isArray(step.pretokenizers))
     return { ...step, pretokenizers: step.pretokenizers.map(correctPreTokenizer) };
-  }
   if (step.type === 'Digits') return split(step.individual_digits ? '\\p{N}' : '\\p{N}+');
   if (step.type === 'Whitespace') return kept(String.raw`[${WORD_CHARACTERS}]+|[^${WORD_CHARACTERS}\p{White_Space}]+`);
   if (step.type === 'WhitespaceSplit') return kept(String.raw`\P{White_Space}+`);
   if (step.type === 'Split') return correctSplit(step);
   // A prefix space is added before the text is split, so the split cannot be replaced.
-  if (step.type === 'ByteLevel' && step.use_regex !== false && !step.add_prefix_space) {
+  if (step.type === 'ByteLevel' && step.use_regex !== false && !step.add_prefix_space)
     return { type: 'Sequence', pretokenizers: [split(gpt2Words), { ...step, use_regex: false }] };
-  }
   return step;
 }
 

@@ -115,9 +115,8 @@ function specialTokens(config: Record<string, unknown>, library: LibraryTokenize
   const roleIds = new Map<string, number>();
   for (const [role, token] of Object.entries(roleTokens)) {
     const id = library.token_to_id(token);
-    if (id === undefined) {
+    if (id === undefined)
       throw invalid('tokenizer_config.json', `its ${role} ${quoted(token)} is not in the vocabulary`);
-    }
     roleIds.set(role, id);
   }
   const added = [...library.get_added_tokens_decoder()].filter(([, token]) => token.special).map(([id]) => id);

@@ -25,10 +25,7 @@ const common = {
   mayBegin: (text: string) => mayBeginWith(text, CALLS),
 };
 
-export const mistral: ToolSyntax = {
-  ...common,
-  render: (call) => `${CALLS}[${spacedJson(namedCall(call))}]`,
-};
+export const mistral: ToolSyntax = { ...common, render: (call) => `${CALLS}[${spacedJson(namedCall(call))}]` };
 
 export const mistralArgs: ToolSyntax = {
   ...common,

@@ -35,10 +35,7 @@ export function readPassRequest(bytes: Uint8Array): PassRequest {
 
 function readDatum(datum: ProtobufFields): Datum {
   const tensors = [...datum.map(2)].map(([name, tensor]) => [name, readTensor(tensor)] as const);
-  return {
-    model_input: { chunks: datum.messages(1).map(readChunk) },
-    loss_fn_inputs: Object.fromEntries(tensors),
-  };
+  return { model_input: { chunks: datum.messages(1).map(readChunk) }, loss_fn_inputs: Object.fromEntries(tensors) };
 }
 
 function readChunk(chunk: ProtobufFields): ModelInput['chunks'][number] {

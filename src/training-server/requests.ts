@@ -68,9 +68,7 @@ export const forwardRequest = z.object({ model_id: id, seq_id: sequence, forward
 export const forwardBackwardRequest = z.object({ model_id: id, seq_id: sequence, forward_backward_input: passInput });
 
 export const sessionRequest = z.object({ user_metadata: metadata, display_name: z.string().max(1000).nullish() });
-export const finishRequest = z.object({
-  reason: z.object({ type: z.enum(['success', 'errored', 'interrupted']) }),
-});
+export const finishRequest = z.object({ reason: z.object({ type: z.enum(['success', 'errored', 'interrupted']) }) });
 /** The part of a list that is asked for. */
 export const listQuery = z.object({
   limit: z.coerce.number().int().min(0).max(10_000).default(100),

@@ -22,9 +22,8 @@ export function goByModuleSyntax(): void {
       const [, language] = ambiguous.exec(url) ?? [];
       // Without a format, package.json does not say, and Node would find out by itself, with a warning.
       const isOpen = /^commonjs/.test(context.format ?? 'commonjs');
-      if (!language || !isOpen || !isModule(readFileSync(fileURLToPath(url), 'utf8'), language)) {
+      if (!language || !isOpen || !isModule(readFileSync(fileURLToPath(url), 'utf8'), language))
         return nextLoad(url, context);
-      }
       return nextLoad(url, { ...context, format: language === 'ts' ? 'module-typescript' : 'module' });
     },
   });

@@ -20,9 +20,8 @@ function waysOfElement(element: AST.Element): Ways {
   if (element.type === 'Backreference') return { factor: 1, degree: 1 };
   if (element.type !== 'Quantifier') return one;
   const { min, max, element: repeated } = element;
-  if (repeated.type.startsWith('Character')) {
+  if (repeated.type.startsWith('Character'))
     return max === Number.POSITIVE_INFINITY ? { factor: 1, degree: 1 } : { factor: max - min + 1, degree: 0 };
-  }
   const { factor, degree } = waysOfElement(repeated);
   return max === 0 ? one : { factor: (factor + 1) ** max, degree: degree * max };
 }

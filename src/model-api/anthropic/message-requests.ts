@@ -85,10 +85,7 @@ const asked = {
   tool_choice: toolChoice.nullish(),
   thinking: z.object({ type: z.enum(['enabled', 'disabled', 'adaptive']) }).nullish(),
   output_config: z
-    .strictObject({
-      effort: z.enum([...reasoningEffort.options, 'max']).nullish(),
-      format: format.nullish(),
-    })
+    .strictObject({ effort: z.enum([...reasoningEffort.options, 'max']).nullish(), format: format.nullish() })
     .nullish(),
   // Earlier clients ask for the same here.
   output_format: format.nullish(),

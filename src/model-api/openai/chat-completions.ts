@@ -145,10 +145,7 @@ export async function chatCompletionChunks(
     piece(
       index,
       {},
-      {
-        finish_reason: finishReason(completion, toolCalls),
-        ...(toolCalls.length === 0 && stopReason(completion)),
-      },
+      { finish_reason: finishReason(completion, toolCalls), ...(toolCalls.length === 0 && stopReason(completion)) },
     );
   }
   if (request.stream_options?.include_usage) send({ ...head, choices: [], usage: usageOf([prompt.ids], completions) });

@@ -38,11 +38,7 @@ export async function completion(
       ...(request.return_token_ids && { prompt_token_ids: promptOf(request, job, index), token_ids: each.ids }),
     });
   }
-  return {
-    ...headOf(model, 'text_completion'),
-    choices,
-    usage: usageOf(job.prompts, completions),
-  };
+  return { ...headOf(model, 'text_completion'), choices, usage: usageOf(job.prompts, completions) };
 }
 
 /** Sends the answer of `completion` in pieces, as it grows. */
@@ -88,9 +84,7 @@ export async function completionChunks(
     const { text, tokens } = each.unsent;
     piece(index, text, tokens, tokens, each);
   }
-  if (request.stream_options?.include_usage) {
-    send({ ...head, choices: [], usage: usageOf(job.prompts, completions) });
-  }
+  if (request.stream_options?.include_usage) send({ ...head, choices: [], usage: usageOf(job.prompts, completions) });
 }
 
 function tellAnswers(model: AnsweringModel, completions: readonly ServedCompletion[]): void {

@@ -236,11 +236,7 @@ export function messagesOf({ messages }: ChatRequest): Message[] {
       return { role: 'tool', content: message.content, ...speaker, toolCallId: message.tool_call_id };
     if (message.role !== 'assistant')
       return { role: message.role === 'developer' ? 'system' : message.role, content: message.content, ...speaker };
-    const calls = message.tool_calls?.map(({ id, function: { name, arguments: given } }) => ({
-      id,
-      name,
-      ...given,
-    }));
+    const calls = message.tool_calls?.map(({ id, function: { name, arguments: given } }) => ({ id, name, ...given }));
     const thoughts = message.reasoning_content ?? message.reasoning;
     return {
       role: 'assistant',

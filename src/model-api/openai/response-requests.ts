@@ -40,10 +40,7 @@ const reference = z.object({ type: z.literal('item_reference') }).transform((_, 
   return z.NEVER;
 });
 // Of another server: this one does not separate thoughts from the answer. What is encrypted cannot be read.
-const thoughts = z.object({
-  type: z.literal('reasoning'),
-  content: z.array(z.object({ text: z.string() })).nullish(),
-});
+const thoughts = z.object({ type: z.literal('reasoning'), content: z.array(z.object({ text: z.string() })).nullish() });
 const item = z.discriminatedUnion('type', [message, call, callOutput, thoughts, reference], {
   error: 'expected a message, a function_call or a function_call_output',
 });

@@ -66,9 +66,8 @@ class Comparison {
       // 2x = 6 does not count as x = 3, for it has yet to be solved; but y = 1 − x and x + y = 1 are equal.
       if (variablesOf(gold.sides.at(-1)!).length === 0 && answer.sides.length === 2) return isNumberOnly(answer, gold);
     }
-    if (isAssignment(gold) && isEquation(answer) && answer.sides.length !== gold.sides.length) {
+    if (isAssignment(gold) && isEquation(answer) && answer.sides.length !== gold.sides.length)
       return this.areSame(gold.sides.at(-1)!, answer.sides.at(-1)!) && !isName(answer.sides[0]!);
-    }
     if (gold.sides.length !== answer.sides.length) return allowTheSame(gold, answer);
     return (
       this.#haveSameSides(gold, answer) ||
@@ -117,17 +116,15 @@ class Comparison {
         (goldInterval.isEndOpen === other.isEndOpen || isInfinite(end)) &&
         this.areSame(start, other.start) &&
         this.areSame(end, other.end)
-      ) {
+      )
         return true;
-      }
     }
     if (
       gold.kind === 'union' &&
       answer.kind === 'union' &&
       this.#areSameInAnyOrder(gold.parts.map(asInterval), answer.parts.map(asInterval))
-    ) {
+    )
       return true;
-    }
     return areSameSets(gold, answer) ?? structureOf(gold) === structureOf(answer);
   }
 
@@ -247,9 +244,8 @@ function intervalOf(relation: Relation): MathNode | undefined {
   if (signs.includes('=') || signs.includes('!=')) return undefined;
   if (signs[0]!.startsWith('>')) return intervalOf(reversed(relation));
   const at = sides.findIndex(isName);
-  if (at < 0 || sides.length > 3 || (sides.length === 3 && at !== 1) || signs.some((sign) => sign.startsWith('>'))) {
+  if (at < 0 || sides.length > 3 || (sides.length === 3 && at !== 1) || signs.some((sign) => sign.startsWith('>')))
     return undefined;
-  }
   const named = sides[at]!;
   if (named.kind === 'operation' && named.name !== 'multiply') return undefined;
   return {

@@ -267,9 +267,8 @@ export class ExpressionParser {
     }
     if (this.#stream.isMark('{')) return [this.#parsePower()];
     let operand = this.#parseUnary();
-    while (this.#startsFactor() && !functionNames.has(this.#stream.peek()!.text) && !this.#stream.isMark('(')) {
+    while (this.#startsFactor() && !functionNames.has(this.#stream.peek()!.text) && !this.#stream.isMark('('))
       operand = operation('multiply', operand, this.#parsePower());
-    }
     return [operand];
   }
 

@@ -100,14 +100,11 @@ export function dashboard({ root, host = '127.0.0.1', pause = 500 }: DashboardOp
   );
   app.get('/api/compare', (context) => {
     const names = [...new Set(context.req.queries('run'))];
-    if (names.length < 2) {
+    if (names.length < 2)
       throw new GradusError('USAGE', 'a single run cannot be compared', { hint: 'name at least two: ?run=a&run=b' });
-    }
     if (names.length > MOST_COMPARED) {
       const message = `${names.length} runs are too many to compare at once`;
-      throw new GradusError('USAGE', message, {
-        hint: `name at most ${MOST_COMPARED}; ${call('compare')} takes more`,
-      });
+      throw new GradusError('USAGE', message, { hint: `name at most ${MOST_COMPARED}; ${call('compare')} takes more` });
     }
     return context.json(compareRuns(names.map((name) => inspectRun(runNamed(root, name)))));
   });

@@ -96,10 +96,7 @@ export class EvaluatedProblems {
     if (known?.stamp === stamp) return known;
     const problems = keyed(readEvaluatedProblems(kept));
     const measured = new Set(problems.filter(([, problem]) => isJudged(problem)).map(([, { step }]) => step));
-    return {
-      stamp,
-      outcomes: problems.map(([key, problem]) => outcomeOf(key, problem, measured.has(problem.step))),
-    };
+    return { stamp, outcomes: problems.map(([key, problem]) => outcomeOf(key, problem, measured.has(problem.step))) };
   }
 }
 

@@ -73,11 +73,7 @@ export async function* followRun(
       const hasLines = names.some((name) => lines[name].length > 0);
       if (hasLines) {
         const evaluations = lines.evaluations.map(curveEvaluation);
-        yield {
-          event: 'lines',
-          id: cursorText({ writer: from.writer, ...counts }),
-          data: { ...lines, evaluations },
-        };
+        yield { event: 'lines', id: cursorText({ writer: from.writer, ...counts }), data: { ...lines, evaluations } };
       }
       if (text !== sent) yield { event: 'run', data: record };
       quiet = hasLines || text !== sent ? 0 : quiet + 1;

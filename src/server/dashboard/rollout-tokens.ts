@@ -20,9 +20,8 @@ export class RolloutTokens {
   async of(directory: string, step: number, index: number): Promise<GroupTokens> {
     const { completions } = groupAt(directory, step, index);
     const found = await this.#tokenizerOf(directory);
-    if ('missing' in found) {
+    if ('missing' in found)
       return { completions: completions.map((completion) => tokensOf(completion, String)), no_texts: found.missing };
-    }
     const { tokenizer } = found;
     const textOf = (id: number, before: number | undefined) => textBehind(before, [id], tokenizer);
     return { completions: completions.map((completion) => tokensOf(completion, textOf)) };

@@ -28,9 +28,7 @@ export function environmentConfig({ reference, config, settings = [], dataset }:
     const changes = Object.entries(own).map(([key, path]) => `${key}=${JSON.stringify(path)}`);
     const loaded = loadConfigFile(config, [...settings, ...changes]).config;
     if (loaded.environment !== null) return loaded;
-    throw new GradusError('USAGE', `${config} does not name an environment`, {
-      hint: 'give one as FILE:NAME',
-    });
+    throw new GradusError('USAGE', `${config} does not name an environment`, { hint: 'give one as FILE:NAME' });
   }
   if (reference === undefined) {
     throw new GradusError('USAGE', 'no environment is named', {

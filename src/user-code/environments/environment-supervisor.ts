@@ -334,9 +334,8 @@ export class EnvironmentSupervisor implements Disposable {
       const isKnown = owner === guilty || (stopClock !== undefined && begun.length === 1);
       this.#settle(id, ({ reject }) => reject(isKnown ? why : new ProcessLost(stopClock !== undefined)));
     }
-    if (guilty !== undefined && all.every(([, { owner }]) => owner !== guilty)) {
+    if (guilty !== undefined && all.every(([, { owner }]) => owner !== guilty))
       this.#faults.set(guilty, describeThrown(why));
-    }
   }
 }
 

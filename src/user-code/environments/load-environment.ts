@@ -13,11 +13,7 @@ export interface NamedEnvironment {
   readonly path: string;
 }
 
-const wanted: UserExport = {
-  what: 'environment',
-  code: 'ENVIRONMENT_LOAD_FAILED',
-  names: ['environment', 'default'],
-};
+const wanted: UserExport = { what: 'environment', code: 'ENVIRONMENT_LOAD_FAILED', names: ['environment', 'default'] };
 
 /**
  * Throws `ENVIRONMENT_LOAD_FAILED` if the file does not load or exports no environment, and `CONFIG_INVALID` if the settings do not match

@@ -27,9 +27,8 @@ export async function openEnvironment(
   const { environment, environment_config, environment_column } = config;
   if (environment === null) return undefined;
   const open = openerOf(calls, values);
-  if (typeof environment === 'string') {
+  if (typeof environment === 'string')
     return open({ reference: environment, settings: environment_config, path: 'environment_config' });
-  }
   const names = Object.keys(environment);
   for (const [name, settings] of Object.entries(environment_config)) {
     if (names.includes(name) && isObject(settings)) continue;

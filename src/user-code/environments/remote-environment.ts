@@ -111,9 +111,7 @@ class RemoteEpisode implements RemoteEnv {
       throw new GradusError(
         'ENVIRONMENT_NOT_REPEATABLE',
         `${call.method}: another episode ended its process, and when played again it answered differently`,
-        {
-          hint: 'let the answers of an environment depend only on its row and the actions',
-        },
+        { hint: 'let the answers of an environment depend only on its row and the actions' },
       );
     }
     this.#process = process;

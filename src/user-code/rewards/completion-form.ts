@@ -17,12 +17,10 @@ export function wantsTexts(message: string): boolean {
  * how a reward is called. An argument that is missing has its explanation already.
  */
 export function explained(message: string, conversational: boolean, columns: RewardData['columns']): string {
-  if (conversational && wantsTexts(message)) {
+  if (conversational && wantsTexts(message))
     return `${message}; a completion here is a list of messages: read completion[0]["content"]`;
-  }
-  if (!conversational && wantsMessages(message)) {
+  if (!conversational && wantsMessages(message))
     return `${message}; a completion here is a text; with a chat template, or from cases that hold messages, it is a list of them`;
-  }
   if (!/TypeError|^it returned /.test(message) || /it takes /.test(message)) return message;
   return `${message}; a reward is def NAME(prompts, completions, completion_ids, **columns) -> one float or None per completion, ${columnsGiven(columns)}`;
 }

@@ -70,10 +70,7 @@ function keepsItsName(score: string, path: string): GradusError {
   return new GradusError(
     'CONFIG_INVALID',
     `${path}: ${score} is a score of the environment, which has already named it`,
-    {
-      hint: 'leave `as` out',
-      path,
-    },
+    { hint: 'leave `as` out', path },
   );
 }
 

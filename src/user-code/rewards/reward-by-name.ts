@@ -20,9 +20,8 @@ export async function rewardByName(
   { conversational }: { readonly conversational: boolean },
 ): Promise<NamedReward> {
   const processes = rewardProcessPool(1);
-  if (Object.hasOwn(shippedRewards, name)) {
+  if (Object.hasOwn(shippedRewards, name))
     return createBuiltinReward({ name, weight: 1, config }, option('reward'), 'answer', { processes });
-  }
   if (!isUserFunction(name)) {
     throw new GradusError('REWARD_UNKNOWN', `there is no reward ${name}`, {
       hint: rewardHint(name, Object.keys(shippedRewards)),
