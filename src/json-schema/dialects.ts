@@ -72,7 +72,10 @@ async function load(): Promise<Dialects> {
     const ids = [...knownKeywords].flatMap((keyword) => {
       const id = getKeywordId(keyword, draft);
       if (id === undefined || id.includes('/unknown#')) return [];
-      return [[keyword, replaced.has(ourKeyword(id)) ? ourKeyword(id) : id] as const];
+      // A keyword of ours for this draft alone, or for all drafts, or the library's.
+      const named = /draft-04/.exec(draft)?.[0];
+      const ours = [id.replace('/keyword/', `/keyword/${named}/`), id].map(ourKeyword);
+      return [[keyword, ours.find((each) => replaced.has(each)) ?? id] as const];
     });
     const dialect = dialectOf(draft);
     defineVocabulary(`${dialect}/keywords`, Object.fromEntries(ids));

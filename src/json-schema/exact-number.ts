@@ -4,10 +4,13 @@
 export class ExactNumber {
   readonly coefficient: bigint;
   readonly exponent: bigint;
+  /** Whether it is written without a point and an exponent, as draft 4 asks of integers. */
+  readonly isPlain: boolean;
 
-  constructor(coefficient: bigint, exponent: bigint) {
+  constructor(coefficient: bigint, exponent: bigint, isPlain = false) {
     this.coefficient = coefficient;
     this.exponent = exponent;
+    this.isPlain = isPlain;
   }
 
   get isWhole(): boolean {
@@ -25,9 +28,10 @@ export function exactNumber(source: string): ExactNumber {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = parts.exec(source) ?? [];
   const digits = (whole + fraction).replace(/^0+/, '');
   const significant = digits.replace(/0+$/, '');
-  if (significant === '') return new ExactNumber(0n, 0n);
+  const isPlain = /^-?\d+$/.test(source);
+  if (significant === '') return new ExactNumber(0n, 0n, isPlain);
   const shift = BigInt(digits.length - significant.length - fraction.length);
-  return new ExactNumber(BigInt(sign + significant), BigInt(exponent) + shift);
+  return new ExactNumber(BigInt(sign + significant), BigInt(exponent) + shift, isPlain);
 }
 
 const parts = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;

@@ -57,13 +57,15 @@ function bound4(name: string, exclusive: string, sign: number): Keyword<readonly
   );
 }
 
-const type = define<readonly string[]>(
-  'type',
-  async (schema) => [Browser.value<string | string[]>(schema)].flat(),
-  (types, instance) =>
-    types.includes(Instance.typeOf(instance)) ||
-    (types.includes('integer') && isNumber(instance) && (exactOf(instance) as ExactNumber).isWhole),
-);
+function typeKeyword(name: string, isInteger: (number: ExactNumber) => boolean): Keyword<readonly string[]> {
+  return define<readonly string[]>(
+    name,
+    async (schema) => [Browser.value<string | string[]>(schema)].flat(),
+    (types, instance) =>
+      types.includes(Instance.typeOf(instance)) ||
+      (types.includes('integer') && isNumber(instance) && isInteger(exactOf(instance) as ExactNumber)),
+  );
+}
 
 const isOneOf = (texts: ReadonlySet<string>, instance: Instance.JsonNode) =>
   texts.has(canonicalText(exactOf(instance)));
@@ -165,7 +167,8 @@ export function addExactKeywords(): ReadonlySet<string> {
     add(bounds);
   add(bound4('minimum', 'exclusiveMinimum', 1));
   add(bound4('maximum', 'exclusiveMaximum', -1));
-  add(type);
+  add(typeKeyword('type', (number) => number.isWhole));
+  add(typeKeyword('draft-04/type', (number) => number.isPlain));
   add(constant);
   add(enumeration);
   add(multipleOf);

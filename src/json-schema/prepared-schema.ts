@@ -64,9 +64,12 @@ export function preparedSchema(schema: ExactValue, { dialectOf, refStandsAlone }
       const beside = Object.entries(value).filter(([keyword]) => isForReference(keyword));
       return { ...(rewritten(fromEntries(beside)) as object), allOf: [{ $ref: value.$ref }] };
     }
+    // Only a whole schema has a dialect: one with an address, or the outermost.
+    const isPart = value !== schema && !('$id' in value || 'id' in value);
     return fromEntries(
       Object.entries(value)
         .filter(([keyword]) => !annotations.includes(keyword) && !(keyword in Object.prototype))
+        .filter(([keyword]) => !(isPart && keyword === '$schema'))
         .map(([keyword, each]) => [keyword, (rewrites.get(keyword) ?? plain)(each)]),
     );
   }

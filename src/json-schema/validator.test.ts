@@ -88,6 +88,12 @@ test('each draft is read as it is named', async () => {
     [{ $schema: old, $defs: { n: { type: 'null' } }, $ref: '#/$defs/n', type: 'string' }, 'null', true],
     [{ $schema: old, $defs: { n: { type: 'null' } }, $ref: '#/$defs/n' }, '1', false],
     [{ $schema: 'http://json-schema.org/draft-04/schema#', minimum: 1, exclusiveMinimum: true }, '1', false],
+    [{ $schema: 'http://json-schema.org/draft-04/schema#', type: 'integer' }, '1.0', false],
+    [{ $schema: 'http://json-schema.org/draft-04/schema#', type: 'integer' }, '1', true],
+    [{ $schema: 'http://json-schema.org/draft-06/schema#', type: 'integer' }, '1.0', true],
+    // A schema that tools have put together from others, whose own drafts say nothing here.
+    [{ $defs: { a: { $schema: old, $defs: { b: { type: 'null' } } } }, $ref: '#/$defs/a/$defs/b' }, '1', false],
+    [{ $defs: { a: { $schema: old, $defs: { b: { type: 'null' } } } }, $ref: '#/$defs/a/$defs/b' }, 'null', true],
     [
       { $schema: 'https://json-schema.org/draft/2019-09/schema', items: [true], unevaluatedItems: false },
       '[1,2]',

@@ -135,7 +135,7 @@ async function astOf(document: JsonSchema.SchemaDocument): Promise<JsonSchema.Co
     if (++followed > MOST_REFERENCES) throw new SchemaInvalid('its references have no end');
     const id = String(address);
     const found = (id === document.baseUri ? document : undefined) ?? document.embedded?.[id] ?? documents.get(id);
-    if (!found) throw new SchemaInvalid(`it refers to ${id.replace(ADDRESS, '#')}, which it does not have`);
+    if (!found) throw new SchemaInvalid(`it refers to ${givenAs(id)}, which it does not have`);
     return found;
   };
   const cache = new Proxy({}, { get: find, has: () => true });
@@ -143,6 +143,11 @@ async function astOf(document: JsonSchema.SchemaDocument): Promise<JsonSchema.Co
   // The library would validate them with rounded numbers.
   for (const each of [document, ...Object.values(document.embedded ?? {})]) Object.assign(each, { validated: true });
   return JsonSchema.compile(await JsonSchema.getSchema(document.baseUri, browser));
+}
+
+/** An address as the schema gives it, which is relative if it has none of its own. */
+function givenAs(id: string): string {
+  return id === ADDRESS ? '#' : id.replace(ADDRESS.slice(0, ADDRESS.lastIndexOf('/') + 1), '');
 }
 
 function stepLimit(): JsonSchema.EvaluationPlugin {

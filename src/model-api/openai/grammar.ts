@@ -122,7 +122,7 @@ export function productive(rule: GrammarRule): GrammarRule {
   for (let each = waiting.pop(); each; each = waiting.pop()) {
     if (ending.has(each) || !each.alternatives.some(ends)) continue;
     ending.add(each);
-    waiting.push(...(users.get(each) ?? []));
+    for (const user of users.get(each) ?? []) waiting.push(user);
   }
   for (const each of rules) {
     const kept = each.alternatives.filter(ends);

@@ -225,6 +225,10 @@ test('keywords without a constraint, and those of other types, are accepted', ()
 });
 
 test('schemas side by side all apply', () => {
+  const shapes = {
+    type: 'object',
+    properties: { radius: { type: 'number' }, length: { type: 'number' }, width: { type: 'number' } },
+  };
   for (const [schema, right, wrong] of [
     [
       {
@@ -269,6 +273,25 @@ test('schemas side by side all apply', () => {
     ],
     [{ not: { type: ['string', 'number', 'array', 'object'] } }, 'true', '1'],
     [{ minimum: 3 }, '"x"', '2'],
+    [
+      { ...shapes, oneOf: [{ required: ['radius'] }, { required: ['length', 'width'] }] },
+      '{"radius":1,"width":2}',
+      '{}',
+    ],
+    [
+      { ...shapes, oneOf: [{ required: ['radius'] }, { required: ['length', 'width'] }] },
+      '{"length":1,"width":2}',
+      '{"radius":1,"length":1,"width":2}',
+    ],
+    [
+      { ...shapes, oneOf: [{ required: ['radius'] }, { required: ['radius', 'width'] }] },
+      '{"radius":1}',
+      '{"radius":1,"width":2}',
+    ],
+    [{ ...shapes, not: { required: ['radius', 'width'] } }, '{"width":1}', '{"radius":1,"width":2}'],
+    [{ ...shapes, not: { required: ['radius', 'width'] } }, '{"radius":1}', '1'],
+    [{ type: 'string', maxLength: 100_000, minLength: 1 }, '"x"', '""'],
+    [{ type: 'array', maxItems: 1000, items: { type: 'null' } }, '[null]', '[1]'],
     [{ type: 'string', pattern: '^(?=.*\\d)(?!.*x)[a-z0-9]+$', minLength: 3, maxLength: 4 }, '"ab1"', '"abx1"'],
     [{ type: 'string', pattern: '"\\\\\\n' }, JSON.stringify('a"\\\n'), '"a"'],
     [{ type: 'number', multipleOf: 0.01, exclusiveMinimum: 0, maximum: 1 }, '0.07', '0.075'],
@@ -305,6 +328,17 @@ test('multiples within bounds, and no others', () => {
   }
 });
 
+test('a choice between schemas that contain themselves', () => {
+  const node = {
+    type: 'object',
+    properties: { a: { $ref: '#' }, b: { $ref: '#' }, c: { type: 'null' } },
+    oneOf: [{ required: ['a'] }, { required: ['b'] }, { required: ['c'] }],
+  };
+  const grammar = schemaGrammar(node);
+  assert.ok(isTextOf(grammar, '{"a":{"c":null}}'));
+  assert.ok(!isTextOf(grammar, '{"a":{"c":null},"b":{"c":null}}'));
+});
+
 test('schemas that cannot be enforced are refused, with the place', () => {
   const refused = (schema: Record<string, unknown>, message: RegExp) =>
     assert.throws(
@@ -336,6 +370,10 @@ test('schemas that cannot be enforced are refused, with the place', () => {
   refused({ anyOf: [{ type: 'null' }, { $ref: '#' }] }, /# refers to itself/);
   refused({ enum: Array.from({ length: 1001 }, (_, i) => i) }, /more than 1000 values/);
   refused({ type: 'array', minItems: 1e9 }, /256 items/);
+  refused({ type: 'string', minLength: 1e9 }, /4096 characters/);
+  const nothing = { type: 'null' };
+  const names = Array.from({ length: 40_000 }, (_, i) => i.toString(36));
+  refused({ type: 'object', properties: Object.fromEntries(names.map((name) => [name, nothing])) }, /too large/);
   refused({ properties: { a: 1 } }, /schema\.a is no schema/);
   refused(
     { allOf: Array.from({ length: 20 }, () => ({ anyOf: [{ minimum: 1 }, { maximum: 2 }] })) },

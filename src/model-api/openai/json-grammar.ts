@@ -145,12 +145,8 @@ export function schemaGrammar(schema: Schema, size: GrammarSize = grammarSize())
     for (const { keyword, value, path } of demands) {
       if (keyword !== 'minLength' && keyword !== 'maxLength') continue;
       const count = countOf(value, `${path}.${keyword}`);
-      if (count > MOST_CHARACTERS)
-        throw new SchemaUnsupported(
-          `${path}.${keyword}: this server holds texts to ${MOST_CHARACTERS} characters at most`,
-        );
-      if (keyword === 'minLength') least = Math.max(least, count);
-      else most = Math.min(most ?? count, count);
+      if (keyword === 'maxLength') most = Math.min(most ?? MOST_CHARACTERS, count);
+      else least = Math.max(least, withinLimit(count, MOST_CHARACTERS, `${path}.minLength`, 'texts', 'characters'));
     }
     return [least, most];
   };
@@ -277,10 +273,20 @@ export function schemaGrammar(schema: Schema, size: GrammarSize = grammarSize())
     object: objectOf,
   };
 
-  const grammar = productive(ruleOf([{ schema, path: 'schema' }]));
+  const grammar = whole(() => productive(ruleOf([{ schema, path: 'schema' }])));
   if (grammar.alternatives.length === 0)
     throw new SchemaUnsupported('schema: no value conforms to it that this server can write');
   return grammar;
+}
+
+/** What can be made without using up the stack. */
+function whole(make: () => GrammarRule): GrammarRule {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof RangeError) throw new SchemaUnsupported('schema: it is too large for this server');
+    throw error;
+  }
 }
 
 function isAnything({ types, isWhole, values, demands, sources }: Alternative): boolean {
@@ -312,6 +318,12 @@ function countOf(value: unknown, path: string): number {
   throw new SchemaUnsupported(`${path} is no whole number from 0 up`);
 }
 
+/** A least count. A most beyond the limit is the limit: what is shorter conforms, too. */
+function withinLimit(count: number, limit: number, path: string, what: string, parts: string): number {
+  if (count <= limit) return count;
+  throw new SchemaUnsupported(`${path}: this server holds ${what} to ${limit} ${parts} at most`);
+}
+
 /** The bounds of the number of items or properties. */
 function countsOf(
   { sources }: Alternative,
@@ -324,10 +336,8 @@ function countsOf(
     for (const keyword of [lowest, highest]) {
       if (schema[keyword] === undefined) continue;
       const count = countOf(schema[keyword], `${path}.${keyword}`);
-      if (count > limit)
-        throw new SchemaUnsupported(`${path}.${keyword}: this server holds lists to ${limit} items at most`);
-      if (keyword === lowest) least = Math.max(least, count);
-      else most = Math.min(most ?? count, count);
+      if (keyword === highest) most = Math.min(most ?? limit, count);
+      else least = Math.max(least, withinLimit(count, limit, `${path}.${keyword}`, 'lists', 'items'));
     }
   }
   return [least, most];

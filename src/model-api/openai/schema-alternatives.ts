@@ -69,7 +69,8 @@ const anything: Alternative = { types: new Set(jsonTypes), isWhole: false, deman
 
 type Item =
   | (Demand & { readonly within: readonly Schema[]; readonly open: readonly string[] })
-  | { readonly either: readonly Item[] };
+  | { readonly either: readonly Item[] }
+  | { readonly all: readonly Item[] };
 
 /** Takes schemas apart that refer to parts of `root`. */
 export function schemaReader(root: Schema) {
@@ -94,6 +95,7 @@ export function schemaReader(root: Schema) {
       if (all.length <= MOST_ALTERNATIVES) return all;
       throw new SchemaUnsupported(`schema: it has more than ${MOST_ALTERNATIVES} alternatives`);
     }
+    if ('all' in item) return expand([...item.all, ...rest], known);
     const { schema, path, open } = item;
     if (schema === true) return expand(rest, known);
     if (schema === false) return [];
@@ -131,17 +133,29 @@ export function schemaReader(root: Schema) {
       }
     }
     let now = withOwn(known, schema, path, within);
-    if (has('not')) now = withoutNot(now, schema.not, refusal('not'));
+    /** Objects that lack one of these properties. */
+    const lacking = (names: readonly string[], place: string): Item => ({
+      either: names.map((name) => part({ type: 'object', properties: { [name]: false } }, place)),
+    });
+    const absent = onlyRequired(schema.not);
+    if (absent) next.push(lacking(absent, 'not'));
+    else if (has('not')) now = withoutNot(now, schema.not, refusal('not'));
     if (has('oneOf')) {
+      const schemas = listed('oneOf');
       const either = parts('oneOf');
-      assertExclusive(
-        either.map((each) => expand([each], now)),
-        refusal(
-          'oneOf',
-          'its schemas may hold together, as far as this server sees; give each a property with a const of its own, or use anyOf',
-        ),
-      );
-      next.push({ either });
+      const ways = isComparing ? [] : either.map((each) => expand([each], now));
+      // One that holds leaves out what the others need, unless they exclude each other anyway.
+      const apart = (i: number): readonly Item[] =>
+        ways.flatMap((way, j) => {
+          if (j === i || areExclusive(ways[i]!, way)) return [];
+          const names = neededIn(schemas[j]).filter((name) => !neededIn(schemas[i]).includes(name));
+          if (names.length > 0 || onlyRequired(schemas[j])) return [lacking(names, `oneOf.${j}`)];
+          throw refusal(
+            'oneOf',
+            'its schemas may hold together, as far as this server sees; give each a property with a const of its own, or use anyOf',
+          );
+        });
+      next.push({ either: either.map((each, i) => ({ all: [each, ...apart(i)] })) });
     }
     return expand([...next, ...rest], now);
   };
@@ -171,11 +185,14 @@ export function schemaReader(root: Schema) {
     return found;
   };
 
-  /** Throws unless no value can conform to two of these. */
-  const assertExclusive = (ways: readonly (readonly Alternative[])[], refusal: SchemaUnsupported) => {
-    for (const [i, some] of ways.entries())
-      for (const others of ways.slice(i + 1))
-        for (const one of some) for (const other of others) if (!areDisjoint(one, other, 0)) throw refusal;
+  /** Within a comparison, `oneOf` is read as `anyOf`, which allows no less: a schema may contain itself. */
+  let isComparing = false;
+  /** Whether no value can conform to both. */
+  const areExclusive = (some: readonly Alternative[], others: readonly Alternative[]): boolean => {
+    isComparing = true;
+    const all = some.every((one) => others.every((other) => areDisjoint(one, other, 0)));
+    isComparing = false;
+    return all;
   };
 
   const areDisjoint = (one: Alternative, other: Alternative, depth: number): boolean =>
@@ -258,6 +275,19 @@ function withoutNot(known: Alternative, not: unknown, refusal: SchemaUnsupported
   if (!known.values || !Array.isArray(listed)) throw refusal;
   const texts = new Set(listed.map(canonical));
   return { ...known, values: known.values.filter((value) => !texts.has(canonical(value))) };
+}
+
+/** The properties that a schema itself requires. */
+function neededIn(schema: unknown): readonly string[] {
+  const required = isObject(schema) ? schema.required : undefined;
+  return Array.isArray(required) ? required.map(String) : [];
+}
+
+/** These properties, if the schema restricts nothing else. */
+function onlyRequired(schema: unknown): readonly string[] | undefined {
+  if (!isObject(schema) || !Array.isArray(schema.required)) return undefined;
+  const others = Object.keys(schema).filter((keyword) => !/^(?:required|title|description|\$comment)$/.test(keyword));
+  return others.every((keyword) => keyword === 'type' && schema.type === 'object') ? neededIn(schema) : undefined;
 }
 
 /** The schema that names itself by `$anchor`. */
