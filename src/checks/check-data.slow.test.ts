@@ -339,6 +339,18 @@ describe('gold answers', () => {
     assert.equal((await own('spelt')).detail, 'all 3 gold answers score at least 1');
   });
 
+  test('that are texts, which a function compares with numbers, are named as such', async () => {
+    const file = join(folder, 'number.js');
+    writeFileSync(
+      file,
+      `export const number = ({ completions, columns }) => completions.map((text, i) => Number(Number(text) === columns.answer[i]));
+       export const never = ({ completions }) => completions.map(() => 0);`,
+    );
+    const own = (name: string) => found(`gold_answers/${name}`, sums, { reward: [], reward_fn: `${file}:${name}` });
+    assert.match((await own('number')).hint!, /values of answer are texts in the data.*compare with Number\(value\)/);
+    assert.match((await own('never')).hint!, /try wordings/);
+  });
+
   test('have the time limit reward_timeout, and a function that hangs is not called for all of them', async () => {
     const file = join(folder, 'slow.js');
     writeFileSync(file, 'export const hang = () => new Promise(() => {});');

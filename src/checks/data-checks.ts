@@ -103,7 +103,7 @@ export function goldAnswersCheck({ reward, column, compares, rows, ...counts }: 
 
 /** @param isNeverEqual whether a function of the user's scores no gold answer above 0 */
 function goldRemedy(
-  { answer, isText }: NonNullable<GoldVerdict['example']>,
+  { answer, isText, asNumber }: NonNullable<GoldVerdict['example']>,
   column: string,
   isNeverEqual: boolean,
 ): string {
@@ -115,6 +115,8 @@ function goldRemedy(
   if (isNeverEqual && !isText) {
     return noText(column);
   }
+  if (asNumber)
+    return `values of ${column} are texts in the data, and no number equals them: compare with Number(value), in Python with float(value)`;
   return `try wordings with ${call('testRewards')}`;
 }
 

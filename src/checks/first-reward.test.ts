@@ -25,6 +25,9 @@ writeFileSync(
    export const graded = each((text) => (said(text) === undefined ? 0.1 : 0.5));
    export const correctness = each((text, answer) => (said(text) === answer.slice(5) ? 2 : 0));
    export const points = each((text, answer) => (text === answer ? 10 : text.startsWith('####') ? 4 : 0));
+   export const mentioned = each((text, answer) => Number(text.split(/\\W+/).includes(answer.slice(5))));
+   export const last = each((text, answer) => Number(text.match(/\\d+/g)?.at(-1) === answer.slice(5)));
+   export const first = each((text, answer) => Number(text.match(/\\d+/g)?.[0] === answer.slice(5)));
    export const strict = each((text, answer) => Number(text === 'Answer: ' + answer.slice(5)));`,
 );
 const own = (name: string) => ({ name: `${file}:${name}` });
@@ -55,6 +58,16 @@ describe('the first reward', () => {
     assert.deepEqual([level, hint], ['warning', 'put correctness first']);
     assert.match(detail, /^format is the first reward, .* accepts 16 of 16 \(100 %\) wrong answers$/);
     assert.match((await check([own('format')])).hint!, /^put a reward that compares with answer first, unless/);
+  });
+
+  test('that accepts an answer in a list of answers is a warning', async () => {
+    const { level, detail, hint } = await check([own('mentioned')]);
+    assert.equal(level, 'warning');
+    assert.match(detail, /accepts lists of answers, such as "\d+, \d+, \d+, \d+, 2, \d+, \d+, \d+, \d+"$/);
+    assert.match(hint!, /^a policy learns to list answers/);
+    assert.equal((await check([own('last')])).level, 'ok');
+    assert.equal((await check([own('first')])).level, 'ok');
+    assert.equal((await check([own('correctness')])).level, 'ok');
   });
 
   test('that gives points, 1 or more for wrong answers, is a warning', async () => {

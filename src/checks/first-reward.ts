@@ -1,5 +1,6 @@
 // Checks whether the first reward, which decides what is correct, tells right answers from wrong ones.
 
+import { shortened } from '../errors.ts';
 import type { Task } from '../setup/task.ts';
 import { type Check, failed, passed, share, threeDigits } from './checks.ts';
 import type { GoldVerdict } from './gold-answers.ts';
@@ -23,7 +24,7 @@ export function firstRewardCheck(
     return [failed(id, 'warning', `${role}, but it does not compare with an answer`, `put ${better.name} first`)];
   }
   if (!verdict || verdict.compares) return [passed(id, role)];
-  const { wrong, partial, rows, full, zero, column } = verdict;
+  const { wrong, partial, listing, rows, full, zero, column } = verdict;
   const untried = zero === rows ? ', unless it requires a wording that was not tried' : '';
   if (partial && partial.count > (1 - MISTAKEN) * wrong.tried) {
     const { count, score, right } = partial;
@@ -35,6 +36,12 @@ export function firstRewardCheck(
     const detail = `${role}, but it accepts ${share(wrong.full, wrong.tried)} wrong answers`;
     const hint = `put a reward that compares with ${column} first, unless answers do not matter here`;
     return [failed(id, 'warning', detail, better ? `put ${better.name} first` : hint)];
+  }
+  if (listing !== undefined) {
+    const detail = `${role}, but it accepts lists of answers, such as ${JSON.stringify(shortened(listing, 80))}`;
+    const hint =
+      'a policy learns to list answers: judge one place of the completion, such as what follows the last "Answer:"';
+    return [failed(id, 'warning', detail, hint)];
   }
   if (better && full === 0) {
     const detail = `${role}, but it gives 1 to none of ${rows} right answers`;

@@ -26,6 +26,8 @@ export interface GoldVerdict {
   readonly wrong: { readonly tried: number; readonly full: number };
   /** The first such wrong answer that scores at least 1 but less than the right one beside it, and how many do: then a score of 1 does not mean a right answer. */
   readonly partial?: { readonly count: number; readonly score: number; readonly right: number };
+  /** A completion that lists other answers around the right one and scores at least 1, if all that were tried do. */
+  readonly listing?: string;
   /** The first row that scored less than 1 or failed. */
   readonly example?: {
     /** The last message of the row's prompt. */
@@ -33,6 +35,8 @@ export interface GoldVerdict {
     readonly answer: string;
     /** Whether the data hold the answer as a text. A function that compares another value with the completion's text finds none equal. */
     readonly isText: boolean;
+    /** Whether it would score 1 if the data held it as a number. */
+    readonly asNumber: boolean;
     readonly score: number | null;
     readonly error?: string;
   };
@@ -40,6 +44,9 @@ export interface GoldVerdict {
 
 /** The most wrong answers to try, only with user functions and tests, which may be slow: other rewards are known to compare. */
 const MOST_WRONG = 16;
+/** The most rows whose answers are tried in a list of answers, and the most others on either side of one. */
+const MOST_LISTS = 4;
+const MOST_BESIDE = 4;
 /** A function that has not judged any answer is given up after this many equal failures, each of which may take the whole time limit. */
 const MOST_ALIKE = 3;
 
@@ -94,6 +101,7 @@ async function judge(
   let partial: GoldVerdict['partial'];
   let example: GoldVerdict['example'];
   let alike = 0;
+  const lists: { readonly text: string; readonly isFull: boolean }[] = [];
   for (const [i, columns] of rows.entries()) {
     const answer = answers[i];
     if (answer === undefined) continue;
@@ -111,14 +119,27 @@ async function judge(
     if (score === null || score < 1) {
       const asked = prompt(columns).at(-1)!.content;
       const isText = typeof value === 'string';
-      example ??= { prompt: asked, answer, isText, score, ...(error !== undefined && { error }) };
+      example ??= {
+        prompt: asked,
+        answer,
+        isText,
+        asNumber: isText && reward.judges === 'unknown' && (await matchesNumber(model, columns, reward, texts)),
+        score,
+        ...(error !== undefined && { error }),
+      };
       if (reward.judges === 'unknown' && counts.failed === counts.rows && error === example.error) alike++;
       continue;
     }
     const other = otherAnswer(answers, i);
     if (reward.judges === 'answer' || wrong.tried >= MOST_WRONG || other === undefined) continue;
-    const said = await bestScore(model, columns, prompt(columns), [ways[best! % ways.length]!(other)]);
+    const inTheSameWay = ways[best! % ways.length]!;
+    const said = await bestScore(model, columns, prompt(columns), [inTheSameWay(other)]);
     wrong.tried++;
+    if (lists.length < MOST_LISTS) {
+      const text = inTheSameWay(listAround(answers, i));
+      const listed = await bestScore(model, columns, prompt(columns), [text]);
+      lists.push({ text, isFull: (listed.score ?? 0) >= 1 });
+    }
     if (said.score === null || said.score < 1) continue;
     wrong.full++;
     if (said.score < score) partial = { score: said.score, right: score, ...partial, count: (partial?.count ?? 0) + 1 };
@@ -130,6 +151,7 @@ async function judge(
     ...counts,
     wrong,
     ...(partial && { partial }),
+    ...(lists.length > 0 && lists.every(({ isFull }) => isFull) && { listing: lists[0]!.text }),
     ...(example && { example }),
   };
 }
@@ -140,6 +162,30 @@ function otherAnswer(answers: readonly (string | undefined)[], i: number): strin
   return [...answers.slice(i + 1), ...answers.slice(0, i)].find(
     (answer) => answer !== undefined && finalOf(answer) !== own,
   );
+}
+
+/** The answers of other rows, with this one's in their midst: a function that reads the first or the last is not deceived. */
+function listAround(answers: readonly (string | undefined)[], i: number): string {
+  const own = finalOf(answers[i]!);
+  const finals = new Set(answers.flatMap((answer) => (answer === undefined ? [] : finalOf(answer))));
+  finals.delete(own);
+  const others = [...finals].slice(0, 2 * MOST_BESIDE);
+  const half = Math.ceil(others.length / 2);
+  const after = others.length > 1 ? others.slice(half) : others;
+  return [...others.slice(0, half), own, ...after].join(', ');
+}
+
+/** Whether a right answer scores 1 once its column holds a number in place of the same text: `Number(text) === answer` finds no text equal. */
+async function matchesNumber(
+  model: RewardModel,
+  columns: Example,
+  { answerColumn }: OpenReward,
+  texts: readonly string[],
+): Promise<boolean> {
+  const value = columns[answerColumn];
+  if (typeof value !== 'string' || String(Number(value)) !== value.trim()) return false;
+  const { score } = await bestScore(model, { ...columns, [answerColumn]: Number(value) }, [], texts);
+  return score !== null && score >= 1;
 }
 
 /**
