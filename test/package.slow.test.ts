@@ -1,7 +1,7 @@
 // The published package works: pack it, install the tarball into an empty folder, compile against its types, run the demo and the README's example with the oldest Node.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
@@ -207,6 +207,10 @@ test('the tarball installs into an empty folder and runs the demo there', { time
   assert.deepEqual(strays, []);
 
   writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
+  // By far the largest of the dependencies: npm keeps it if the package asks for this version, and else removes it.
+  cpSync(join(root, 'node_modules/onnxruntime-node'), join(folder, 'node_modules/onnxruntime-node'), {
+    recursive: true,
+  });
   const tarball = join(folder, packed.filename);
   run(folder, 'npm', 'install', '--ignore-scripts', '--prefer-offline', '--no-audit', tarball);
 
@@ -218,14 +222,16 @@ test('the tarball installs into an empty folder and runs the demo there', { time
 
   writeFileSync(join(folder, 'types.ts'), implementations);
   const compiler = join(root, 'node_modules', '.bin', 'tsc');
+  // One thread: several would check much of the packages' types once each.
+  const strict = '--noEmit --strict --singleThreaded'.split(' ');
   const nodeTypes = ['--types', 'node', '--typeRoots', join(root, 'node_modules', '@types')];
   const documented = writeDocumentedCode(folder);
   for (const resolution of ['--module nodenext', '--module esnext --moduleResolution bundler']) {
-    const options = `--noEmit --strict --exactOptionalPropertyTypes --target es2024 ${resolution}`.split(' ');
-    run(folder, compiler, ...options, ...nodeTypes, 'types.ts', ...documented);
+    const options = `--exactOptionalPropertyTypes --target es2024 ${resolution}`.split(' ');
+    run(folder, compiler, ...strict, ...options, ...nodeTypes, 'types.ts', ...documented);
   }
   writeFileSync(join(folder, 'program.ts'), program);
-  run(folder, compiler, ...'--noEmit --strict --target es2022 --module nodenext program.ts'.split(' '));
+  run(folder, compiler, ...strict, ...'--target es2022 --module nodenext program.ts'.split(' '));
   assertLightEntries(folder);
   const required =
     "const { GradusError } = require('gradus'); console.log(new GradusError('A', 'b').code, typeof require('gradus/rewards').gate)";
@@ -237,7 +243,7 @@ test('the tarball installs into an empty folder and runs the demo there', { time
     JSON.parse(run(folder, oldest, 'node_modules/gradus/bin/gradus', ...args, '--json'));
   const { problems, before, after } = gradus('demo');
   assert.ok(problems >= 500);
-  assert.ok(before.accuracy <= 0.5, `before: ${before.accuracy}`);
+  assert.ok(before.accuracy > 0.3 && before.accuracy <= 0.5, `before: ${before.accuracy}`);
   assert.ok(after.accuracy >= 0.95, `after: ${after.accuracy}`);
   assert.equal(gradus('export', 'demo', '--out', 'model').ok, true);
 
