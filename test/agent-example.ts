@@ -9,7 +9,17 @@ export const agentExamples = join(import.meta.dirname, '..', 'examples', 'agents
 
 /** Returns its metrics, as they are written. */
 export async function trainedAgent(name: string, out: string): Promise<string> {
-  const program = [join(agentExamples, `${name}.ts`), '--steps', '2', '--eval-limit', '4', '--out', out];
+  const program = [
+    join(agentExamples, `${name}.ts`),
+    '--steps',
+    '2',
+    '--prompts',
+    '5',
+    '--eval-limit',
+    '4',
+    '--out',
+    out,
+  ];
   const { stdout } = await promisify(execFile)(process.execPath, program);
   assert.match(stdout, /^held out: .*\nstep 1 .*\nstep 2 .*\nheld out: .*\nright before: [\d.]+, after: [\d.]+\n$/);
   const metrics = readFileSync(join(out, 'metrics.jsonl'), 'utf8');

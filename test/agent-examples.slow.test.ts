@@ -21,7 +21,14 @@ for (const name of agents) {
 
 async function trainedInPython(name: string, ...more: string[]): Promise<string> {
   const out = join(folder, name);
-  const settings = ['max_steps=2', 'prompts_per_step=2', 'eval.every_steps=2', 'eval.limit=2', ...more];
+  const settings = [
+    'max_steps=2',
+    'prompts_per_step=2',
+    'num_generations=4',
+    'eval.every_steps=2',
+    'eval.limit=2',
+    ...more,
+  ];
   const args = [
     'train',
     join(agentExamples, 'python.yaml'),

@@ -50,11 +50,13 @@ export async function trainAgent(environment: Environment<Sum>, name: string): P
   const { values: flags } = parseArgs({
     options: {
       steps: { type: 'string', default: '60' },
+      prompts: { type: 'string', default: '16' },
       'eval-limit': { type: 'string', default: '500' },
       out: { type: 'string', default: `runs/${name}` },
     },
   });
-  const config = trainingOf(environment, Number(flags.steps), Number(flags['eval-limit']));
+  const whole = trainingOf(environment, Number(flags.steps), Number(flags['eval-limit']));
+  const config = { ...whole, prompts_per_step: Number(flags.prompts) };
   const { metrics } = await train(config, {
     out: flags.out,
     overwrite: true,

@@ -19,14 +19,14 @@ function planned(memory_budget: string | null) {
     model: modelPath,
     taskset: 'arithmetic',
     reward: 'numeric_match',
-    prompts_per_step: 64,
+    prompts_per_step: 16,
     num_generations: 64,
     max_completion_length: 40,
     max_prompt_tokens: 24,
     native: { memory_budget },
   });
   const plan = memoryPlan(architecture, config);
-  const workload = { prompts: 64, generations: 64, promptTokens: 24, completionTokens: 40 };
+  const workload = { prompts: 16, generations: 64, promptTokens: 24, completionTokens: 40 };
   const parts = memoryEstimate(architecture, { ...memorySettings(architecture, config), plan }, workload);
   return { plan, peak: Object.values(parts).reduce((sum, bytes) => sum + bytes, 0) };
 }
