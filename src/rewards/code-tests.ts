@@ -59,8 +59,8 @@ export type RunProgram = (program: Program) => Promise<ProgramEnd>;
 
 /**
  * 1 if the code passes all tests, or with `partial_credit` the fraction that pass; `null` for a row without tests. `codeOf` says what the code is, and
- * `trialOf` what tests may be. Statements run in the same process as the code, which sees them, and the random mark that reports a passed test, only
- * after it was loaded; outputs and values of calls are compared here, with answers that no program sees. Logs `code_tests/passed` (the fraction),
+ * `trialOf` what tests may be. Python's statements run in another process than the code; those of JavaScript in the same one, which sees them, and the random
+ * mark that reports a passed test, only after the code was loaded. Outputs and values of calls are compared here, with answers that no program sees. Logs `code_tests/passed` (the fraction),
  * `code_tests/timeouts`, `code_tests/floods` (output beyond the limit) and `code_tests/out_of_memory`.
  */
 export function codeTests(config: CodeTestsConfig, run: RunProgram): RewardFunction {

@@ -75,8 +75,7 @@ const timeAttacks: Readonly<Record<string, (marker: string) => string>> = {
   'no signal': () => `import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 64))${hang}`,
   'a daemon and a loop': (marker) => daemon(marker) + hang,
   'a daemon that starts others': (marker) => `${daemon(marker)}\n${daemon(marker)}\n${daemon(marker)}${hang}`,
-  'stopping whoever watches': (marker) =>
-    `${daemon(marker)}\nfor pid in (1, os.getppid()):\n    try: os.kill(pid, 9)\n    except OSError: pass${hang}`,
+  'stopping whoever watches': (marker) => `${daemon(marker)}\ntry: os.kill(1, 9)\nexcept OSError: pass${hang}`,
   'the harness’s parent is traced': (marker) =>
     `${daemon(marker)}\nimport ctypes\nassert ctypes.CDLL(None).ptrace(16, 1, 0, 0) == -1 and ctypes.CDLL(None).ptrace(16, os.getppid(), 0, 0) == -1${hang}`,
 };
@@ -95,6 +94,13 @@ describe('a limit of time in a sandbox', { skip }, () => {
       assert.ok(await within(5000, () => processesOf(marker).length === 0));
     });
   }
+
+  test('code that ends its tests scores 0 at once, and nothing is left', { timeout: 60_000 }, async () => {
+    const marker = marked('ended');
+    const { scores } = await judge([`${daemon(marker)}\nos.kill(os.getppid(), 9)${hang}`], { timeout_s: 20 });
+    assert.deepEqual(scores, [0]);
+    assert.ok(await within(5000, () => processesOf(marker).length === 0));
+  });
 
   test('right code with a daemon that keeps the pipe open is scored at once, and the daemon ends', {
     timeout: 60_000,
