@@ -8,6 +8,8 @@ import { firstNumber, lastNumberExpression } from './number-expressions.ts';
 export interface AnswerCandidate {
   readonly text: string;
   readonly source: 'box' | 'formula' | 'prose';
+  /** Of several formulas in a row, the last one, which may say what follows from the others. */
+  readonly lastOfRow?: string;
 }
 
 // An announced answer is within this many characters after the announcement.
@@ -81,16 +83,17 @@ function* candidatesOfStatement(text: string): Generator<AnswerCandidate> {
   if (first?.start === 0) yield { text: first.content, source: 'formula' };
   const sentence = firstSentence(statement, first?.start ?? 0);
   yield { text: sentence.replaceAll('**', ''), source: 'prose' };
+  // Numbers are not picked out of a formula that could not be read.
+  if (first?.start === 0) return;
   const startsWithNumber = /^[-−+$€£¥\\(]{0,3}[\d.]/.test(sentence);
   // Of "3 boxes * 4 = 12 eggs" and "12 eggs, since 3 * 4 = 12" the clause with the answer is the first.
   const clause = sentence.split(reason)[0]!;
   const sought = startsWithNumber ? clause : sentence;
   const at = startsWithNumber ? clause.lastIndexOf('=') + 1 : endOfLast(verb, sentence);
   if (at > 0) yield* candidatesAtEnd(sought.slice(at), 'first');
-  // A number is not picked out of a formula that could not be read.
-  const number = first?.start === 0 ? undefined : firstNumber(sentence);
+  const number = firstNumber(sentence);
   if (number !== undefined) yield { text: number, source: 'prose' };
-  if (first && first.start > 0) yield { text: first.content, source: 'formula' };
+  if (first) yield { text: first.content, source: 'formula' };
 }
 
 function endOfLast(pattern: RegExp, text: string): number {
@@ -123,7 +126,11 @@ function* candidatesAtEnd(text: string, which: 'first' | 'last' = 'last'): Gener
   // In "f is $x^2$ for all $x$" the last formula only says for which.
   if (last && stated && scope.test(text.slice(stated.end, last.start)))
     yield { text: stated.content, source: 'formula' };
-  if (last) yield { text: last.content, source: 'formula' };
+  if (last) {
+    const { content, lastOfRow } = last;
+    yield { text: content, source: 'formula', ...(lastOfRow !== undefined && { lastOfRow }) };
+    if (lastOfRow !== undefined) yield { text: lastOfRow, source: 'formula' };
+  }
   for (const { content } of formulas.slice(0, -1).reverse()) yield { text: content, source: 'formula' };
   const anywhere = last && lastNumberExpression(text.slice(0, last.start));
   if (anywhere !== undefined) yield { text: anywhere, source: 'prose' };

@@ -5,6 +5,8 @@ export interface Formula {
   readonly start: number;
   /** After the closing sign, and the percent sign that may follow it. */
   readonly end: number;
+  /** Of several formulas in a row, the last one. */
+  readonly lastOfRow?: string;
 }
 
 const MOST_FORMULAS = 12;
@@ -48,7 +50,10 @@ export function joinedAtEnd(text: string, formulas: readonly Formula[]): Formula
   let joined = formulas.at(-1);
   for (const formula of formulas.slice(0, -1).reverse()) {
     if (!joint.test(text.slice(formula.end, joined!.start))) break;
-    joined = { content: `${formula.content},${joined!.content}`, start: formula.start, end: joined!.end };
+    joined = {
+      ...{ content: `${formula.content},${joined!.content}`, start: formula.start, end: joined!.end },
+      lastOfRow: joined!.lastOfRow ?? joined!.content,
+    };
   }
   return joined;
 }

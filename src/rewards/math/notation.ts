@@ -12,7 +12,7 @@ const unicode: readonly (readonly [RegExp, string | ((sign: string) => string)])
   [/[≤⩽≦]/g, '<='],
   [/[≥⩾≧]/g, '>='],
   [/≠/g, '!='],
-  [/≈/g, '\\approx '],
+  [/[≈≐]/g, '\\approx '],
   [/∞/g, ' infinity '],
   [/π/g, ' pi '],
   [/θ/g, '\\theta '],
@@ -59,6 +59,9 @@ const nameInWords =
 const explanation =
   /^([\s\S]{0,200}?[^\s(])[\s(]*(?:\\q?quad[\s(]*)?\\text\s*\{[\s(]*(?:since|because|rejecting|discarding|as)\b[\s\S]*$/;
 
+/** `\mathbf{2 5}`, as programs read scanned pages. */
+const spacedDigits = /(\\(?:mathbf|boldsymbol)\s*\{)((?:[-−] )?\d(?: [\d.,])+)\}/g;
+
 /** A number with nothing to reduce. */
 const plainNumber = /^-?\d+(?:\.\d+)?$/;
 
@@ -71,6 +74,7 @@ export function normalise(given: string): string {
   // Most answers have none of these signs, and looking for each takes a third of the time.
   if (beyondAscii.test(text)) for (const [pattern, written] of unicode) text = text.replace(pattern, written as string);
   text = text
+    .replace(spacedDigits, (_, style, digits) => `${style}${digits.replaceAll(' ', '')}}`)
     .replace(vulgarFraction, (sign) => sign.normalize('NFKD').replace(/(\d+)⁄(\d+)/, '\\frac{$1}{$2}'))
     .replace(/\\(?:nice|s|x)frac(?![a-zA-Z])/g, '\\frac')
     .replace(

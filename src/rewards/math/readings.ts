@@ -2,6 +2,7 @@
 
 import { readByCustom } from './customs.ts';
 import { numberNode } from './functions.ts';
+import { isEquation, isName } from './names.ts';
 import { parseAnswer } from './parser.ts';
 import { readClockTime, readNumberWords } from './spoken-values.ts';
 import { type MathNode, operation } from './syntax.ts';
@@ -38,6 +39,28 @@ export function withOtherReadings(answer: MathNode | undefined, text: string, pl
         ...(isAlone ? [readNamedChoice(text), readAmongWords(text), readAsWords(text)] : []),
       ];
   return [answer, ...others].filter((reading) => reading !== undefined);
+}
+
+const row = /\\\\(?:\s*\[[^\]]*\])?/;
+const steps = /\\begin\{(?:aligned|align\*?|alignedat|gathered|gather\*?|split|eqnarray\*?)\}([\s\S]*)\\end\{/;
+
+/**
+ * The last of several steps, where they are some: of `x = 3, \sqrt{x + 1} = \sqrt{4} = 2`, of the rows of a derivation, and of an equation
+ * that is not read as a whole.
+ * @param lastOfRow the last of several formulas that are read as one answer
+ */
+export function conclusionsOf(answer: MathNode | undefined, text: string, lastOfRow?: string): readonly MathNode[] {
+  const rows = steps.exec(text)?.[1]?.split(row) ?? [];
+  const lastRow = rows.findLast((each) => each.trim() !== '');
+  const isStated = lastOfRow !== undefined && answer?.kind === 'list' && answer.items.some(isStatement);
+  const lastSide = answer || !text.includes('=') ? undefined : text.slice(text.lastIndexOf('=') + 1);
+  const ends = [isStated ? lastOfRow : undefined, lastRow?.replaceAll('&', ''), lastSide];
+  return ends.flatMap((end) => (end === undefined ? [] : (parseAnswer(end) ?? [])));
+}
+
+/** `2x = 6`, and `a + b = 2 - 6 = -4`: more than the value of a name. */
+function isStatement(node: MathNode): boolean {
+  return isEquation(node) && (node.sides.length > 2 || !isName(node.sides[0]!));
 }
 
 /** `2.5 million` as 2500000. */

@@ -35,6 +35,7 @@ const markOfCommand: Readonly<Record<string, string>> = {
   approx: '≈',
   approxeq: '≈',
   simeq: '≈',
+  doteq: '≈',
   equiv: '≡',
   pmod: '\\pmod',
   bmod: '\\mod',

@@ -2,7 +2,7 @@
 import { type EquivalenceMode, isEquivalent } from './equivalence.ts';
 import { answerCandidates } from './find-answer.ts';
 import { parseAnswer, readPhrase } from './parser.ts';
-import { withOtherReadings } from './readings.ts';
+import { conclusionsOf, withOtherReadings } from './readings.ts';
 import { readClockTime, readNumberWords } from './spoken-values.ts';
 import type { MathNode } from './syntax.ts';
 import { hasProse } from './tokens.ts';
@@ -37,7 +37,7 @@ export function readAnswer(completion: string): readonly MathNode[] {
 function readingsOf(completion: string, place: 'gold' | 'answer'): readonly MathNode[] {
   // A formula that cannot be parsed may still be the answer, if the gold answer is the same text or nearly so.
   const unread: MathNode[] = [];
-  for (const { text, source } of answerCandidates(completion)) {
+  for (const { text, source, lastOfRow } of answerCandidates(completion)) {
     const answer = parseAnswer(text);
     if (source === 'prose' && answer && isSentence(answer, text)) continue;
     // The mark at the end of a sentence may be no factorial.
@@ -45,6 +45,7 @@ function readingsOf(completion: string, place: 'gold' | 'answer'): readonly Math
     const found = [
       ...withOtherReadings(answer, text, source === 'prose' ? 'sentence' : place),
       ...(calm ? [calm] : []),
+      ...(place === 'answer' && source !== 'prose' ? conclusionsOf(answer, text, lastOfRow) : []),
     ];
     if (source !== 'prose' && unread.length === 0) unread.push({ kind: 'writing', text });
     if (found.length > 0) return [...found, ...unread];
