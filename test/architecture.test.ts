@@ -105,7 +105,7 @@ const allowedImports: Record<string, string[]> = {
   openenv: ['formats', 'core', 'loop', 'tools', 'config', 'http', 'data', 'setup'],
   episodes: ['core', 'grpo', 'loop', 'config', 'backends', 'user-code', 'setup'],
   profile: ['loop', 'runs', 'runtime', 'backends'],
-  machine: ['tensor', 'models', 'system', 'config', 'hub', 'workers', 'trackers', 'runtime', 'backends', 'package'],
+  machine: ['models', 'system', 'config', 'hub', 'workers', 'trackers', 'runtime', 'backends', 'package'],
   training: [
     'core',
     'grpo',

@@ -11,7 +11,7 @@ import { unreadSettings } from '../config/other-engines.ts';
 import { rewardName } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
-import { sampleRecord } from '../evaluation/sample-policy.ts';
+import { samplePolicy, sampleRecords } from '../evaluation/sample-policy.ts';
 import { groupReason, reasonMetrics } from '../grpo/group-policy.ts';
 import { rolloutMetrics } from '../grpo/metrics.ts';
 import { agentOf, openings } from '../loop/openings.ts';
@@ -114,9 +114,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       ...(await rowFaults(setup)),
     ],
     metrics: withoutDust({ ...metrics, ...(Number.isFinite(gap) && { logprob_gap: gap }) }),
-    samples: groups.flatMap(({ example, trajectories, rewards }) =>
-      trajectories.map((trajectory, i) => sampleRecord(0, example, trajectory, rewards[i]!)),
-    ),
+    samples: sampleRecords(0, groups),
   };
 }
 
@@ -192,26 +190,19 @@ interface Sampling {
 }
 
 /** Samples completions of the untrained policy and scores them. Returns `undefined` if it was cancelled. */
-async function sampleGroups(
+function sampleGroups(
   { config, maxSteps, model, rewardModel, generator }: Setup,
   examples: readonly Example[],
-  { samplesPerExample, stream, signal }: Sampling,
+  { stream, ...sampling }: Sampling,
 ): Promise<Group[] | undefined> {
-  const progress = { step: 0, maxSteps };
-  const rollouts = await generator().generate(examples, model.policy(), {
-    samplesPerExample,
+  return samplePolicy(examples, {
+    policy: model.policy(),
+    generator: generator(),
+    rewardModel,
     seed: streamSeed(config.seed, stream),
-    signal,
+    progress: { step: 0, maxSteps },
+    ...sampling,
   });
-  if (signal?.aborted) return undefined;
-  const groups: Group[] = [];
-  for (const [i, example] of examples.entries()) {
-    const trajectories = rollouts[i]!;
-    const rewards = await unlessAborted(() => rewardModel.score(example, trajectories, progress), signal);
-    if (!rewards) return undefined;
-    groups.push({ id: `${i}`, example, trajectories, rewards });
-  }
-  return groups;
 }
 
 /** Samples more completions, of other prompts if there are any: enough that it would not be chance if they all earned nothing. */

@@ -11,7 +11,6 @@ const REWRITE_EVERY = 100;
 
 /** Shows every download until the returned function is called. */
 export function showDownloads(output: Output, now: () => number = () => performance.now()): () => void {
-  const { stderr } = output;
   let started = 0;
   let startBytes = 0;
   let shown = { what: '', tenth: -1, time: 0 };
@@ -31,7 +30,8 @@ export function showDownloads(output: Output, now: () => number = () => performa
     const speed = (bytes - startBytes) / Math.max(1e-3, (now() - started) / 1000);
     if (output.rewrites) {
       if (!isDone && now() - shown.time < REWRITE_EVERY) return;
-      stderr.write(`\r\u001b[K${line(progress, speed)}${isDone ? '\n' : ''}`);
+      output.rewrite(line(progress, speed));
+      if (isDone) output.endLine();
     } else if (tenth !== shown.tenth && tenth > 0) output.note(line(progress, speed));
     shown = { what, tenth, time: now() };
   });

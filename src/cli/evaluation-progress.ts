@@ -13,14 +13,11 @@ export function evaluationProgressLine({ step, pass, done, of }: EvaluationProgr
   return `step ${step}: ${done} of ${of} problems, ${pass === 'greedy' ? 'greedy' : 'sampled'}`;
 }
 
-/** Receives the progress. @param rewrites whether lines are rewritten */
 export function showEvaluations(output: Output): (progress: EvaluationProgress) => void {
   return (progress) => {
     const { done, of } = progress;
-    if (output.rewrites) {
-      output.stderr.write(`\r\u001b[K${done < of ? evaluationProgressLine(progress) : ''}`);
-    } else if (of >= FEWEST && done < of && done % Math.ceil(of / PLAIN_LINES) === 0) {
+    if (output.rewrites) output.rewrite(done < of ? evaluationProgressLine(progress) : '');
+    else if (of >= FEWEST && done < of && done % Math.ceil(of / PLAIN_LINES) === 0)
       output.note(evaluationProgressLine(progress));
-    }
   };
 }

@@ -20,6 +20,8 @@ export type OutputMode = 'text' | 'json' | 'events';
 /** The keys of results whose texts hold commands to type. */
 const suggestions: ReadonlySet<string> = new Set(['next', 'hint', 'fix', 'suggestion', 'would_run', 'command']);
 
+const CLEAR_LINE = '\r\u001b[K';
+
 export class Output {
   readonly mode: OutputMode;
   readonly stdout: Stream;
@@ -31,6 +33,7 @@ export class Output {
   /** The whole name of the command whose results these are, such as `runs show`. */
   command = '';
   readonly #name: string;
+  #lineIsOpen = false;
   #run: BegunRun | undefined;
   #shape: (result: object) => object = (result) => result;
   #flag = '--json';
@@ -94,9 +97,22 @@ export class Output {
     this.#run = { id, dir };
   }
 
-  /** Writes a line for people to stderr. */
+  /** Writes a line for people to stderr, in place of one that could be rewritten. */
   note(text: string): void {
-    this.stderr.write(`${redacted(text)}\n`);
+    this.stderr.write(`${this.#lineIsOpen ? CLEAR_LINE : ''}${redacted(text)}\n`);
+    this.#lineIsOpen = false;
+  }
+
+  /** Writes a line to stderr that the next one replaces, where it `rewrites`. */
+  rewrite(text: string): void {
+    this.stderr.write(`${CLEAR_LINE}${text}`);
+    this.#lineIsOpen = true;
+  }
+
+  /** Keeps a line that could be rewritten. */
+  endLine(): void {
+    if (this.#lineIsOpen) this.stderr.write('\n');
+    this.#lineIsOpen = false;
   }
 
   /** Writes the stacks of an error and of its cause, if GRADUS_DEBUG is set. */

@@ -19,9 +19,10 @@ function shown(
     },
   };
   const stdout = { write: () => assert.fail('stdout is for results') };
-  const progress = new ProgressLine(new Output('text', stdout, stderr, environment));
+  const output = new Output('text', stdout, stderr, environment);
+  const progress = new ProgressLine(output);
   for (const event of events) progress.show(event);
-  progress.close();
+  output.endLine();
   return text;
 }
 

@@ -20,18 +20,15 @@ const SHOWN_SAMPLES = 2;
 
 export class ProgressLine {
   readonly #output: Output;
-  readonly #rewrites: boolean;
   #maxSteps = 0;
   #firstStep = 0;
   readonly #rewards: number[] = [];
   readonly #durations: number[] = [];
   /** What the evaluation before training measured. */
   #before: Readonly<Record<string, number>> = {};
-  #lineIsOpen = false;
 
   constructor(output: Output) {
     this.#output = output;
-    this.#rewrites = output.rewrites;
   }
 
   show(event: TrainEvent): void {
@@ -41,44 +38,48 @@ export class ProgressLine {
         this.#firstStep = event.step;
         const { total, trainable } = event.parameters;
         const share = `${shortNumber(trainable)} of ${shortNumber(total)} parameters trainable`;
-        this.#say(
+        this.#output.note(
           `${event.run.dir}: ${share}, ${counted(event.train_problems, 'problem')}, ${event.eval_problems} held out`,
         );
-        for (const file of event.changed_files ?? []) this.#say(changedLine(file));
+        for (const file of event.changed_files ?? []) this.#output.note(changedLine(file));
         for (const damage of event.damaged_checkpoints ?? [])
-          this.#say(`skipped a damaged checkpoint, ${damage}; training continues from step ${event.step}`);
+          this.#output.note(`skipped a damaged checkpoint, ${damage}; training continues from step ${event.step}`);
         if (event.step >= event.max_steps)
-          this.#say(`all ${event.max_steps} steps are already made: nothing is trained; a larger max_steps continues`);
+          this.#output.note(
+            `all ${event.max_steps} steps are already made: nothing is trained; a larger max_steps continues`,
+          );
         break;
       }
       case 'preflight':
         for (const { ok, id, detail, hint } of event.checks)
-          if (!ok) this.#say(`preflight: ${id}: ${detail} (${this.#output.suggested(hint)})`);
+          if (!ok) this.#output.note(`preflight: ${id}: ${detail} (${this.#output.suggested(hint)})`);
         break;
       case 'stage':
-        this.#say(`step ${event.step}: stage ${event.name}, ${counted(event.steps, 'step')} of ${event.method}`);
+        this.#output.note(
+          `step ${event.step}: stage ${event.name}, ${counted(event.steps, 'step')} of ${event.method}`,
+        );
         break;
       case 'step':
         this.#step(event);
         break;
       case 'evaluation':
         if (event.step === 0) this.#before = event.metrics;
-        this.#say(`step ${event.step}: ${evaluationLine(event)}`);
+        this.#output.note(`step ${event.step}: ${evaluationLine(event)}`);
         break;
       case 'alert':
-        this.#say(`step ${event.step}: ${event.level} ${event.rule}: ${event.text}`);
+        this.#output.note(`step ${event.step}: ${event.level} ${event.rule}: ${event.text}`);
         break;
       case 'checkpoint':
-        if (event.best) this.#say(`step ${event.step}: ${this.#best(event)}`);
+        if (event.best) this.#output.note(`step ${event.step}: ${this.#best(event)}`);
         break;
       case 'tracker':
-        this.#say(`step ${event.step}: ${trackerLine(event)}`);
+        this.#output.note(`step ${event.step}: ${trackerLine(event)}`);
         break;
       case 'end':
-        if (event.key !== 'max_steps') this.#say(this.#ended(event));
+        if (event.key !== 'max_steps') this.#output.note(this.#ended(event));
         break;
       case 'stop':
-        this.#say(`stopped by ${event.reason} at step ${event.step}, checkpoint written`);
+        this.#output.note(`stopped by ${event.reason} at step ${event.step}, checkpoint written`);
         break;
       case 'samples':
         this.#samples(event.step, event.samples.slice(0, SHOWN_SAMPLES));
@@ -88,15 +89,7 @@ export class ProgressLine {
 
   /** Only on a terminal: elsewhere an evaluation is reported when it is done. */
   evaluating(progress: EvaluationProgress): void {
-    if (!this.#rewrites) return;
-    this.#output.stderr.write(`\r\u001b[K${evaluationProgressLine(progress)}`);
-    this.#lineIsOpen = true;
-  }
-
-  /** Leaves the terminal at the start of a line. */
-  close(): void {
-    if (this.#lineIsOpen) this.#output.stderr.write('\n');
-    this.#lineIsOpen = false;
+    if (this.#output.rewrites) this.#output.rewrite(evaluationProgressLine(progress));
   }
 
   #ended({ step, key, condition, reason }: Extract<TrainEvent, { type: 'end' }>): string {
@@ -116,7 +109,8 @@ export class ProgressLine {
     const seconds = timings.step_time ?? 0;
     if (metrics.reward !== undefined) this.#rewards.push(metrics.reward);
     this.#durations.push(seconds);
-    if (!this.#rewrites && !this.#isPlainStep(step)) return;
+    const { rewrites, stderr } = this.#output;
+    if (!rewrites && !this.#isPlainStep(step)) return;
     const recent = this.#durations.slice(-RECENT_STEPS);
     const left = (this.#maxSteps - step) * mean(recent);
     const parts = [
@@ -125,35 +119,27 @@ export class ProgressLine {
         ? [`loss ${metrics.loss.toFixed(3)}`]
         : [
             metrics.reward === undefined ? 'no reward' : `reward ${metrics.reward.toFixed(3)}`,
-            ...(this.#rewrites ? [sparkline(this.#rewards, 20)] : []),
+            ...(rewrites ? [sparkline(this.#rewards, 20)] : []),
             `${Math.round(tokens / Math.max(seconds, 1e-9))} tokens/s`,
           ]),
       `${duration(left)} left`,
     ];
     const line = parts.join('  ');
-    if (this.#rewrites) {
-      this.#output.stderr.write(`\r\u001b[K${line.slice(0, (this.#output.stderr.columns ?? 80) - 1)}`);
-      this.#lineIsOpen = true;
-    } else this.#output.note(line);
+    if (rewrites) this.#output.rewrite(line.slice(0, (stderr.columns ?? 80) - 1));
+    else this.#output.note(line);
   }
 
   /** Shows each sample in one line: as wide as the terminal, elsewhere as `gradus sample` shows it. */
   #samples(step: number, samples: readonly SampleRecord[]): void {
     const start = `step ${step}: `;
     const { columns = 80 } = this.#output.stderr;
-    const width = this.#rewrites ? columns - 1 - start.length : undefined;
-    for (const line of sampleLines(samples, width)) this.#say(start + line);
+    const width = this.#output.rewrites ? columns - 1 - start.length : undefined;
+    for (const line of sampleLines(samples, width)) this.#output.note(start + line);
   }
 
   #isPlainStep(step: number): boolean {
     const every = Math.max(1, Math.ceil((this.#maxSteps - this.#firstStep) / PLAIN_LINES));
     return step % every === 0 || step === this.#firstStep + 1 || step === this.#maxSteps;
-  }
-
-  #say(text: string): void {
-    if (this.#lineIsOpen) this.#output.stderr.write('\r\u001b[K');
-    this.#lineIsOpen = false;
-    this.#output.note(text);
   }
 }
 

@@ -9,7 +9,7 @@ import type { Config } from '../config/schema.ts';
 import { evaluation as evaluationSection } from '../config/sections.ts';
 import type { ProgramConfig } from '../data/program-values.ts';
 import { cancelled, GradusError } from '../errors.ts';
-import { MetricNames } from '../goals/metric-names.ts';
+import { evaluationSummary, MetricNames } from '../goals/metric-names.ts';
 import {
   assertRequirable,
   checkRequirements,
@@ -132,14 +132,7 @@ type Found = Omit<EvaluateResult, 'ok' | 'requirements' | 'error'>;
 /** The result with its requirements, under the names of evaluations and of runs. */
 function withRequirements(found: Found, requirements: readonly Requirement[]): EvaluateResult {
   if (requirements.length === 0) return { ok: true, ...found };
-  const accuracy = (record: EvaluationRecord | undefined) => record?.metrics['eval/sampled_accuracy'];
-  const [before, after] = [accuracy(found.baseline), accuracy(found.evaluation)];
-  const measured = {
-    ...found.evaluation.metrics,
-    ...(after !== undefined && { final_success_rate: after }),
-    ...(before !== undefined && { random_baseline: before }),
-    ...(before !== undefined && after !== undefined && { lift: after - before }),
-  };
+  const measured = { ...found.evaluation.metrics, ...evaluationSummary(found.baseline, found.evaluation) };
   const checked = checkRequirements(requirements, measured);
   const error = requirementFailure(checked, measured, found.run?.dir, 'the evaluation completed');
   return { ok: error === undefined, ...found, requirements: checked, ...(error && { error }) };

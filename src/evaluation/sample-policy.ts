@@ -2,7 +2,15 @@
 import { unlessAborted } from '../common/cancellation.ts';
 import type { RolloutSource } from '../loop/rollout-generator.ts';
 import type { Policy } from '../policy.ts';
-import { type Example, finalText, longerExchange, type Reward, type Trajectory, unparsedCalls } from '../rl.ts';
+import {
+  type Example,
+  finalText,
+  type Group,
+  longerExchange,
+  type Reward,
+  type Trajectory,
+  unparsedCalls,
+} from '../rl.ts';
 import type { SampleRecord } from '../runs/completion-records.ts';
 import type { Progress, RewardModel } from '../scoring.ts';
 
@@ -10,33 +18,36 @@ export interface SamplePolicyOptions {
   readonly policy: Policy;
   readonly generator: RolloutSource;
   readonly rewardModel: RewardModel;
-  readonly samplesPerProblem: number;
+  readonly samplesPerExample: number;
   readonly seed: number;
   /** The progress of the policy's run, for rewards that depend on it. */
   readonly progress?: Progress;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The completions of all problems, in order; empty if it was cancelled. */
+/** A group of completions of each problem, in order; undefined if it was cancelled. */
 export async function samplePolicy(
   problems: readonly Example[],
-  step: number,
-  options: SamplePolicyOptions,
-): Promise<SampleRecord[]> {
-  const { policy, generator, rewardModel, samplesPerProblem, seed, progress, signal } = options;
-  const groups = await generator.generate(problems, policy, {
-    samplesPerExample: samplesPerProblem,
-    seed,
-    signal,
-  });
-  if (signal?.aborted) return [];
-  const records: SampleRecord[] = [];
+  { policy, generator, rewardModel, progress, ...sampling }: SamplePolicyOptions,
+): Promise<Group[] | undefined> {
+  const { signal } = sampling;
+  const sampled = await generator.generate(problems, policy, sampling);
+  if (signal?.aborted) return undefined;
+  const groups: Group[] = [];
   for (const [i, example] of problems.entries()) {
-    const rewards = await unlessAborted(() => rewardModel.score(example, groups[i]!, progress), signal);
-    if (!rewards) return [];
-    records.push(...groups[i]!.map((trajectory, j) => sampleRecord(step, example, trajectory, rewards[j]!)));
+    const trajectories = sampled[i]!;
+    const rewards = await unlessAborted(() => rewardModel.score(example, trajectories, progress), signal);
+    if (!rewards) return undefined;
+    groups.push({ id: `${i}`, example, trajectories, rewards });
   }
-  return records;
+  return groups;
+}
+
+/** One record for each completion, in order. */
+export function sampleRecords(step: number, groups: readonly Group[]): SampleRecord[] {
+  return groups.flatMap(({ example, trajectories, rewards }) =>
+    trajectories.map((trajectory, i) => sampleRecord(step, example, trajectory, rewards[i]!)),
+  );
 }
 
 export function sampleRecord(step: number, example: Example, trajectory: Trajectory, reward: Reward): SampleRecord {

@@ -18,7 +18,7 @@ import type { RewardModel } from '../scoring.ts';
 import { samplingOptions } from '../setup/setup.ts';
 import { modelAlone, openModel } from './model-alone.ts';
 import { type FoundSubject, findSubject, openSubject } from './open-subject.ts';
-import { samplePolicy } from './sample-policy.ts';
+import { samplePolicy, sampleRecords } from './sample-policy.ts';
 
 export interface SampleOptions {
   /** The number of completions. @default 4 */
@@ -97,16 +97,16 @@ export async function sample(subject: string | ProgramConfig, options: SampleOpt
     const sampling = { ...samplingOptions(config), ...given({ temperature: asked, topP, topK, minP, maxTokens }) };
     const step = checkpoint?.state.step ?? 0;
     const { rows, ...others } = sampleOptions(sampling, { n, step });
-    const samples = await samplePolicy(rows, step, {
+    const groups = await samplePolicy(rows, {
       ...others,
       policy: model.policy(),
       seed: streamSeed(seed, 'sample'),
       signal,
     });
-    if (signal?.aborted) throw cancelled(signal, 'sampling was stopped');
+    if (!groups) throw cancelled(signal!, 'sampling was stopped');
     return {
       ...(checkpoint && directory !== undefined && { run: { dir: directory, step: checkpoint.state.step } }),
-      samples,
+      samples: sampleRecords(step, groups),
     };
   } finally {
     dispose();
@@ -121,8 +121,8 @@ interface Opened extends FoundSubject {
     sampling: RolloutOptions,
     request: { readonly n: number; readonly step: number },
   ): { readonly rows: readonly Example[] } & Pick<
-    Parameters<typeof samplePolicy>[2],
-    'generator' | 'rewardModel' | 'samplesPerProblem' | 'progress'
+    Parameters<typeof samplePolicy>[1],
+    'generator' | 'rewardModel' | 'samplesPerExample' | 'progress'
   >;
   dispose(): void;
 }
@@ -143,7 +143,7 @@ async function openProblems(subject: string | ProgramConfig, options: SampleOpti
       rows: Array.from({ length: n }, (_, i) => heldOut[i % heldOut.length]!),
       generator: setup.generator(sampling),
       rewardModel,
-      samplesPerProblem: 1,
+      samplesPerExample: 1,
       progress: { step, maxSteps },
     }),
   };
@@ -170,7 +170,7 @@ async function openPrompt(subject: string | ProgramConfig, options: SampleOption
         rows: [{}],
         generator: new RolloutGenerator(environment, opened.renderer, sampling),
         rewardModel: noRewards,
-        samplesPerProblem: n,
+        samplesPerExample: n,
       };
     },
   };

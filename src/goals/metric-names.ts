@@ -1,6 +1,7 @@
 // Which metrics a run can have, so that a goal for one that it cannot have is refused before training.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { given } from '../common/given.ts';
 import { named, nearest, nearestNames } from '../common/nearest.ts';
 import { namesNoFile, splitReference } from '../config/references.ts';
 import { rewardName, userFunctions } from '../config/reward-names.ts';
@@ -10,6 +11,23 @@ import { GradusError } from '../errors.ts';
 import { lossMetricNames, usesReference } from '../grpo/loss-settings.ts';
 import { groupReasons } from '../rl.ts';
 import { evaluationMetricNames } from '../runs/evaluation-metrics.ts';
+import type { EvaluationRecord } from '../runs/records.ts';
+
+/** Held-out accuracy at the end and at the start, and their difference, under the names that a result has. */
+export function evaluationSummary(
+  before: EvaluationRecord | undefined,
+  after: EvaluationRecord | undefined,
+): Record<string, number> {
+  const [random_baseline, final_success_rate] = [before, after].map(
+    (record) => record?.metrics['eval/sampled_accuracy'],
+  );
+  const isCompared = random_baseline !== undefined && final_success_rate !== undefined;
+  return given({
+    final_success_rate,
+    random_baseline,
+    ...(isCompared && { lift: final_success_rate - random_baseline }),
+  });
+}
 
 /** Metrics in the result of a run that has ended, the first ones if it evaluates. */
 const evaluationSummaryNames = ['final_success_rate', 'random_baseline', 'lift'];

@@ -43,8 +43,7 @@ export function learningRateAt(step: number, learningRate: number | ((step: numb
 
 /** Throws `DATA_LOADER_INVALID` unless there are `count` examples. */
 export function assertExamples(examples: readonly Example[], count: number): void {
-  const fault = (what: string) =>
-    invalid('DATA_LOADER_INVALID', `the data loader returned ${what}`, 'dataLoader', 'see the protocol DataLoader');
+  const fault = faults('DATA_LOADER_INVALID', 'the data loader returned', 'dataLoader', 'see the protocol DataLoader');
   if (!Array.isArray(examples)) throw fault(kindOf(examples));
   if (examples.length !== count) throw fault(`${counted(examples.length, 'example')} where ${count} were asked for`);
   const wrong = examples.findIndex((example) => !isObject(example));
@@ -53,8 +52,7 @@ export function assertExamples(examples: readonly Example[], count: number): voi
 
 /** Throws `POLICY_INVALID` unless there are `count` completions, each with a log-probability for each token. */
 export function assertCompletions(completions: readonly Completion[], count: number): void {
-  const fault = (what: string) =>
-    invalid('POLICY_INVALID', `the policy returned ${what}`, 'policy', 'see the protocol Policy, and Completion');
+  const fault = faults('POLICY_INVALID', 'the policy returned', 'policy', 'see the protocol Policy, and Completion');
   if (!Array.isArray(completions)) throw fault(kindOf(completions));
   if (completions.length !== count) throw fault(`${counted(completions.length, 'completion')} for ${count} requests`);
   for (const completion of completions as readonly Partial<Completion>[]) {
@@ -71,8 +69,7 @@ const finishReasons: readonly unknown[] = ['stop', 'length', 'cancelled'] satisf
 /** Throws `MODEL_INVALID` unless an update returned metrics, and log-probabilities for `count` sequences. */
 export function assertUpdated(result: UpdateResult, count: number): void {
   const { metrics, logprobs } = (result ?? {}) as Partial<UpdateResult>;
-  const fault = (what: string) =>
-    invalid('MODEL_INVALID', `update returned ${what}`, 'model', 'see the protocol Model, and UpdateResult');
+  const fault = faults('MODEL_INVALID', 'update returned', 'model', 'see the protocol Model, and UpdateResult');
   if (!isObject(metrics)) throw fault(`${kindOf(result && metrics)} for the metrics`);
   if (!Array.isArray(logprobs)) throw fault(`${kindOf(logprobs)} for the logprobs`);
   if (logprobs.length !== count) throw fault(`${logprobs.length} lists of logprobs for ${counted(count, 'sequence')}`);
@@ -80,8 +77,7 @@ export function assertUpdated(result: UpdateResult, count: number): void {
 
 /** Throws `GENERATOR_INVALID` unless there are `count` groups of `size` trajectories. */
 export function assertGroups(groups: readonly (readonly Trajectory[])[], count: number, size: number): void {
-  const fault = (what: string) =>
-    invalid('GENERATOR_INVALID', `the generator returned ${what}`, 'generator', 'see the protocol RolloutSource');
+  const fault = faults('GENERATOR_INVALID', 'the generator returned', 'generator', 'see the protocol RolloutSource');
   if (!Array.isArray(groups)) throw fault(kindOf(groups));
   if (groups.length !== count) throw fault(`${groups.length} groups for ${count} examples`);
   const wrong = groups.find((group) => !Array.isArray(group) || group.length !== size);
@@ -109,13 +105,8 @@ export function assertReported(
 
 /** Throws `ADVANTAGES_INVALID` unless each trajectory of each group has a finite advantage. */
 export function assertAdvantages(advantages: readonly (readonly number[])[], groups: readonly Group[]): void {
-  const fault = (what: string) =>
-    invalid(
-      'ADVANTAGES_INVALID',
-      `advantages returned ${what}`,
-      'advantages',
-      'one list of finite numbers for each group',
-    );
+  const wanted = 'one list of finite numbers for each group';
+  const fault = faults('ADVANTAGES_INVALID', 'advantages returned', 'advantages', wanted);
   if (!Array.isArray(advantages)) throw fault(kindOf(advantages));
   if (advantages.length !== groups.length) throw fault(`${advantages.length} lists for ${groups.length} groups`);
   for (const [i, { trajectories }] of groups.entries()) {
@@ -130,13 +121,9 @@ export function assertAdvantages(advantages: readonly (readonly number[])[], gro
 
 /** Throws `REWARD_MODEL_INVALID` unless each trajectory of a group has a reward with a finite score, or `null`. */
 export function assertRewards(rewards: readonly Reward[], count: number): void {
-  const fault = (what: string) =>
-    invalid(
-      'REWARD_MODEL_INVALID',
-      `the reward model returned ${what}`,
-      'rewardModel',
-      'it returns a Reward for each trajectory: { score: a finite number up to 1e100, or null where it cannot be scored, parts: {} }',
-    );
+  const wanted =
+    'it returns a Reward for each trajectory: { score: a finite number up to 1e100, or null where it cannot be scored, parts: {} }';
+  const fault = faults('REWARD_MODEL_INVALID', 'the reward model returned', 'rewardModel', wanted);
   if (!Array.isArray(rewards)) throw fault(kindOf(rewards));
   if (rewards.length !== count) throw fault(`${rewards.length} rewards for ${count} trajectories`);
   for (const reward of rewards as readonly Partial<Reward>[]) {
@@ -154,8 +141,7 @@ export function assertRewards(rewards: readonly Reward[], count: number): void {
 export function assertSequences(sequences: readonly TrainingSequence[], contextLength?: number): void {
   for (const [i, sequence] of sequences.entries()) {
     const { promptIds, completionIds, mask, oldLogprobs, samplerLogprobs, referenceLogprobs } = sequence;
-    const fault = (what: string) =>
-      invalid('SEQUENCE_INVALID', `sequence ${i}: ${what}`, 'sequences', 'see TrainingSequence');
+    const fault = faults('SEQUENCE_INVALID', `sequence ${i}:`, 'sequences', 'see TrainingSequence');
     const { length } = completionIds;
     for (const [name, values] of Object.entries({ mask, oldLogprobs, samplerLogprobs, referenceLogprobs })) {
       if (values === undefined && name !== 'mask') continue;
@@ -171,6 +157,10 @@ export function assertSequences(sequences: readonly TrainingSequence[], contextL
   if (contextLength === undefined || !isEmpty) return;
   throw invalid('SEQUENCE_INVALID', 'no completion has a token', 'sequences', 'see TrainingSequence');
 }
+
+/** Errors that begin alike and say what is wrong. */
+const faults = (code: string, begin: string, path: string, hint: string) => (what: string) =>
+  invalid(code, `${begin} ${what}`, path, hint);
 
 function invalid(code: string, message: string, path: string, hint = 'see the options of the trainer'): GradusError {
   return new GradusError(code, message, { hint, path });

@@ -1,6 +1,6 @@
 // Estimates the GPU memory that TRL needs to train a configuration, by the formula in docs/planning.md.
+import { parameterCount } from '../backends/model-files/parameter-counts.ts';
 import { cacheBytesPerToken, type ModelConfig, type ParameterSpec } from '../models/model-config.ts';
-import { volume } from '../tensor/shape.ts';
 import { gpuMemories, splitGpu } from './gpu-cost.ts';
 import { BFLOAT16, modelStates, statesBytes } from './model-states.ts';
 import type { GpuEstimate } from './result-schema.ts';
@@ -55,7 +55,7 @@ export function peak(bytes: number): number {
  * if adapters are trained, else in float32, even if only a part of it is trained.
  */
 function fixedBytes(parameters: readonly ParameterSpec[], { trainable, adapters, reference }: GpuWorkload): number {
-  const total = parameters.reduce((sum, { shape }) => sum + volume(shape), 0);
+  const total = parameterCount(parameters);
   // Adapters need no second copy: without them the model is its own reference.
   const alike = adapters ? 0 : total * (reference ? 2 : 1) - trainable;
   const base = adapters ? BFLOAT16 * total : 0;

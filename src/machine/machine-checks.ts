@@ -9,6 +9,7 @@ import { neededNode } from '../../bin/node-version.cjs';
 import { readAnyArchitecture } from '../backends/model-files/any-architecture.ts';
 import { findModel } from '../backends/model-files/find-model.ts';
 import { readArchitecture } from '../backends/model-files/model-files.ts';
+import { parameterCount } from '../backends/model-files/parameter-counts.ts';
 import { clientOf, serverLength } from '../backends/tinker/tinker-server.ts';
 import { call } from '../common/words.ts';
 import type { Config } from '../config/schema.ts';
@@ -22,7 +23,6 @@ import { loadOnnxRuntime } from '../runtime/onnxruntime.ts';
 import type { Unit } from '../runtime/processor.ts';
 import { availableMemory } from '../system/available-memory.ts';
 import { homeFolder } from '../system/home-folder.ts';
-import { volume } from '../tensor/shape.ts';
 import { connectMlflow } from '../trackers/mlflow.ts';
 import { mlflowSettings } from '../trackers/mlflow-client.ts';
 import { PYTHON } from '../workers/python-folder.ts';
@@ -251,9 +251,7 @@ async function modelOf(config: Config): Promise<FoundModel | undefined> {
   const path = findModel(config.model);
   const read = config.backend === 'native' ? readArchitecture : readAnyArchitecture;
   const architecture = await read(path);
-  const sizes = architecture.parameters.map(({ shape }) => volume(shape));
-  const parameters = sizes.reduce((sum, size) => sum + size, 0);
-  return { path, type: architecture.config.modelType, parameters };
+  return { path, type: architecture.config.modelType, parameters: parameterCount(architecture.parameters) };
 }
 
 /** Asks ONNX Runtime for a device, in another process because a driver may print to stdout or crash. */

@@ -2,6 +2,7 @@
 
 import { mean } from '../common/statistics.ts';
 import { call, resuming } from '../common/words.ts';
+import { evaluationSummary } from '../goals/metric-names.ts';
 import { checkRequirements, type Requirement, requirementFailure } from '../goals/requirements.ts';
 import { readBestCheckpoint } from '../runs/checkpoints.ts';
 import { readEvaluations, readMetrics } from '../runs/read-run.ts';
@@ -37,7 +38,9 @@ export function trainResult(options: TrainResultOptions): TrainResult {
   const evals = readEvaluations(directory);
   const steps = readMetrics(directory);
   const final = finalEvaluation(evals, record);
-  const metrics = { ...trainingMetrics(steps), ...evaluationSummary(evals, final) };
+  const start = evals.find(({ step }) => step === 0);
+  const constant = final?.constant && { constant_baseline: final.constant.accuracy };
+  const metrics = { ...trainingMetrics(steps), ...evaluationSummary(start, final), ...constant };
   const measured = { ...final?.metrics, ...metrics };
   const checked = checkRequirements(requirements, measured);
   const warnings = preflightWarnings(directory);
@@ -104,19 +107,4 @@ function finalEvaluation(
 ): EvaluationRecord | undefined {
   const last = evals.at(-1);
   return (step > 0 || status === 'completed') && last?.step === step ? last : undefined;
-}
-
-function evaluationSummary(
-  evals: readonly EvaluationRecord[],
-  final: EvaluationRecord | undefined,
-): Record<string, number> {
-  const accuracy = (record: EvaluationRecord | undefined) => record?.metrics['eval/sampled_accuracy'];
-  const before = accuracy(evals.find(({ step }) => step === 0));
-  const after = accuracy(final);
-  return {
-    ...(after !== undefined && { final_success_rate: after }),
-    ...(before !== undefined && { random_baseline: before }),
-    ...(before !== undefined && after !== undefined && { lift: after - before }),
-    ...(final?.constant && { constant_baseline: final.constant.accuracy }),
-  };
 }

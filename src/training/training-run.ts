@@ -10,7 +10,7 @@ import { haveSameData } from '../data/problems.ts';
 import { codeOf } from '../errors.ts';
 import { evaluateSetup } from '../evaluation/evaluate-setup.ts';
 import type { EvaluationProgress } from '../evaluation/evaluation-options.ts';
-import { samplePolicy } from '../evaluation/sample-policy.ts';
+import { samplePolicy, sampleRecords } from '../evaluation/sample-policy.ts';
 import { Stopping } from '../goals/stopping.ts';
 import { sampledTokens } from '../grpo/metrics.ts';
 import type { StepReport } from '../loop/grpo-trainer.ts';
@@ -302,16 +302,17 @@ export class TrainingRun {
     const { config, problems, model, generator, rewardModel, maxSteps } = this.#setup;
     if (this.#lastSamples === step || this.#signal?.aborted) return;
     const rows = (problems.eval.length > 0 ? problems.eval : problems.train).slice(0, SAMPLED_PROBLEMS);
-    const samples = await samplePolicy(rows, step, {
+    const groups = await samplePolicy(rows, {
       policy: model.policy(),
       generator: generator(),
       rewardModel,
-      samplesPerProblem: 1,
+      samplesPerExample: 1,
       seed: streamSeed(config.seed, 'samples'),
       progress: { step, maxSteps },
       signal: this.#signal,
     });
-    if (samples.length === 0) return;
+    if (!groups) return;
+    const samples = sampleRecords(step, groups);
     this.#lastSamples = step;
     this.#store.writeSamples(samples);
     yield { type: 'samples', step, samples };

@@ -61,7 +61,7 @@ export function rolloutDtypeOf({ options, trained }: GraphParts): RolloutDtype {
   return rolloutDtype(options.rolloutDtype ?? 'float32', model);
 }
 
-interface OpenPolicy {
+export interface OpenPolicy {
   readonly policy: NativePolicy;
   /** Copies of frozen weights that it samples with; the caller frees them after the policy. */
   readonly copies: ReadonlyMap<string, AnyTensor>;

@@ -10,10 +10,10 @@ import { type TrainedParameters, trainedEntries, trainedParameters } from '../..
 import type { Policy } from '../../policy.ts';
 import type { AnyTensor } from '../../runtime/tensor.ts';
 import { releaseUnusedMemory } from '../../runtime/unused-memory.ts';
-import { volume } from '../../tensor/shape.ts';
 import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../training-model.ts';
 import type { LoadOptions, TrainableModel } from '../backend.ts';
 import { openModelFiles } from '../model-files/model-files.ts';
+import { parameterCount } from '../model-files/parameter-counts.ts';
 import { defaultAdamW } from '../training-settings.ts';
 import { Arena, ArenaLayout } from './arena.ts';
 import { type CheckpointParts, loadCheckpoint, saveCheckpoint } from './checkpoint.ts';
@@ -117,10 +117,9 @@ class OnnxRuntimeModel implements NativeModel {
     this.#reference = new Reference(() => this.#readReference(), options.syncReference);
     this.#entropyControl = new EntropyControl(options.loss);
     this.#optimizer = new AdamW(layout, values, this.#gradients, options.optimizer);
-    const count = (shapes: readonly { shape: readonly number[] }[]) =>
-      shapes.reduce((sum, { shape }) => sum + volume(shape), 0);
-    const trainable = count(layout.entries);
-    this.parameters = { total: count(architecture.parameters) + trainable - count(trained.own), trainable };
+    const trainable = parameterCount(layout.entries);
+    const total = parameterCount(architecture.parameters) + trainable - parameterCount(trained.own);
+    this.parameters = { total, trainable };
   }
 
   /** Loads the adapter that training starts from. Disposes of the model if that fails. */
@@ -241,10 +240,8 @@ class OnnxRuntimeModel implements NativeModel {
   #assertSequences(sequences: readonly TrainingSequence[]): void {
     const { vocabularySize, contextLength } = this.architecture.config;
     assertSequences(sequences, contextLength);
-    for (const { promptIds, completionIds } of sequences) {
-      assertTokensKnown(promptIds, vocabularySize);
-      assertTokensKnown(completionIds, vocabularySize);
-    }
+    for (const { promptIds, completionIds } of sequences)
+      for (const ids of [promptIds, completionIds]) assertTokensKnown(ids, vocabularySize);
   }
 
   #checkpointParts(): CheckpointParts {

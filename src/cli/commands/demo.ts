@@ -67,14 +67,14 @@ async function runDemo({ output }: Cli, { seed, config, out = freshDirectory() }
           if (event.type !== 'samples') progress.show(event);
         },
       });
-      progress.close();
+      output.endLine();
       if (!result.ok) {
         return output.failed({ error: result.error!, exit_code: exitCodeOfRun(result, signal.reason) });
       }
       return showDemo(output, result, seed, (performance.now() - started) / 1000);
     });
   } finally {
-    progress.close();
+    output.endLine();
   }
 }
 

@@ -142,7 +142,7 @@ async function trainHere(cli: Cli, config: string, flags: TrainFlags) {
           progress.show(event);
         },
       });
-      progress.close();
+      output.endLine();
       const seconds = (performance.now() - started) / 1000;
       return output.outcome(
         storedTrainResult(result),
@@ -151,7 +151,7 @@ async function trainHere(cli: Cli, config: string, flags: TrainFlags) {
       );
     });
   } finally {
-    progress.close();
+    output.endLine();
   }
 }
 

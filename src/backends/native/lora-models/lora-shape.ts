@@ -2,9 +2,8 @@
 import type { LoraSettings } from '../../../models/lora.ts';
 import { trainedEntries, trainedParameters } from '../../../models/trained-parameters.ts';
 import type { Policy } from '../../../policy.ts';
-import type { AnyTensor } from '../../../runtime/tensor.ts';
 import { Arena, ArenaLayout } from '../arena.ts';
-import { type GraphParts, learnerOptions, openPolicy } from '../graph-parts.ts';
+import { type GraphParts, learnerOptions, type OpenPolicy, openPolicy } from '../graph-parts.ts';
 import { free } from '../placement.ts';
 import type { NativePolicy } from '../sampling/native-policy.ts';
 import { ArenaNorm } from '../training/arena-norm.ts';
@@ -25,7 +24,7 @@ export class LoraShape {
   readonly #learners = new Map<TokenObjective, Learner>();
   /** The weights that the policy samples with. */
   readonly #sampled: Arena;
-  #policy: { readonly policy: NativePolicy; readonly copies: ReadonlyMap<string, AnyTensor> } | undefined;
+  #policy: OpenPolicy | undefined;
 
   constructor(settings: LoraSettings, { options, architecture, frozen }: Omit<GraphParts, 'trained' | 'layout'>) {
     this.settings = settings;

@@ -125,87 +125,68 @@ export class Decoding implements Disposable {
   async run(step: DecodingStep, consume: (position: number, scores: Scores) => void): Promise<void> {
     const { caches, rows, width, ids, last, twins, temperature } = step;
     const { scored = last.map((position, row) => row * width + Math.min(position, width - 1)) } = step;
-    const tensors = this.#tensorsFor(rows, width, scored.length);
-    write(tensors.ids, ids);
-    write(tensors.lastPositions, last);
-    write(tensors.scored, scored);
-    write(tensors.twins, twins.flat());
-    if (tensors.gates) {
+    const { inputs, logits, probabilities, logTotals } = this.#tensorsFor(rows, width, scored.length);
+    write(inputs.ids, ids);
+    write(inputs.last_positions, last);
+    write(inputs.scored, scored);
+    write(inputs.twins, twins.flat());
+    if (inputs.is_token && inputs.forgets) {
       const { isToken, forgets } = decodingGates(last, width);
-      tensors.gates.isToken.buffer.data.set(isToken);
-      tensors.gates.forgets.buffer.data.set(forgets);
+      inputs.is_token.buffer.data.set(isToken);
+      inputs.forgets.buffer.data.set(forgets);
     }
-    if (tensors.convolution) {
+    if (inputs.taps && inputs.kept) {
       const { taps, kept } = decodingTaps(last, width, this.#convolutionLength!);
-      write(tensors.convolution.taps, taps);
-      write(tensors.convolution.kept, kept);
+      write(inputs.taps, taps);
+      write(inputs.kept, kept);
     }
-    tensors.inverseTemperature.buffer.data[0] = temperature === 0 ? 1 : Math.min(1 / temperature, HIGHEST_SHARPNESS);
+    inputs.inverse_temperature.buffer.data[0] = temperature === 0 ? 1 : Math.min(1 / temperature, HIGHEST_SHARPNESS);
     this.#bindCaches(caches);
     // Reading prompts takes longer than the decoding steps before it.
     await (width === 1 ? this.#binding.run() : this.#binding.runAside());
     const size = this.#vocabularySize;
-    const [logits, probabilities] = [tensors.logits.buffer.data, tensors.probabilities.buffer.data];
     for (const position of scored.keys()) {
       const [start, end] = [position * size, (position + 1) * size];
       consume(position, {
-        logits: logits.subarray(start, end),
-        probabilities: probabilities.subarray(start, end),
-        logTotal: tensors.logTotals.buffer.data[position]!,
+        logits: logits.buffer.data.subarray(start, end),
+        probabilities: probabilities.buffer.data.subarray(start, end),
+        logTotal: logTotals.buffer.data[position]!,
       });
     }
   }
 
   /** Returns the tensors of the last run if it had the same size, else new ones. */
   #tensorsFor(rows: number, width: number, positions: number): StepTensors {
-    const { shape } = this.#tensors?.ids ?? {};
-    const same = shape?.[0] === rows && shape[1] === width && this.#tensors!.scored.shape[0] === positions;
-    if (same) return this.#tensors!;
+    const { ids, scored } = this.#tensors?.inputs ?? {};
+    if (ids?.shape[0] === rows && ids.shape[1] === width && scored!.shape[0] === positions) return this.#tensors!;
     this.#tensors?.memory.dispose();
     const size = this.#vocabularySize;
     this.#scores.fit(positions * size);
     const memory = new RunTensors();
     const length = this.#convolutionLength;
-    const convolution = length !== undefined && {
-      taps: memory.create('int64', [rows * width, length]),
-      kept: memory.create('int64', [rows, length - 1]),
-    };
-    const gates = this.#hasDeltaRule && {
-      isToken: memory.create('float32', [rows * width, 1]),
-      forgets: memory.create('float32', [rows * width, 1]),
+    const inputs = {
+      ids: memory.create('int64', [rows, width]),
+      last_positions: memory.create('int64', [rows]),
+      scored: memory.create('int64', [positions]),
+      twins: memory.create('int64', [rows, 2]),
+      inverse_temperature: memory.create('float32', []),
+      ...(length !== undefined && {
+        taps: memory.create('int64', [rows * width, length]),
+        kept: memory.create('int64', [rows, length - 1]),
+      }),
+      ...(this.#hasDeltaRule && {
+        is_token: memory.create('float32', [rows * width, 1]),
+        forgets: memory.create('float32', [rows * width, 1]),
+      }),
     };
     const tensors = {
       memory,
-      ids: memory.create('int64', [rows, width]),
-      lastPositions: memory.create('int64', [rows]),
-      scored: memory.create('int64', [positions]),
-      twins: memory.create('int64', [rows, 2]),
-      inverseTemperature: memory.create('float32', []),
+      inputs,
       logits: memory.view(this.#scores.logits.slice(0, positions * size), [positions, size]),
       probabilities: memory.view(this.#scores.probabilities.slice(0, positions * size), [positions, size]),
       logTotals: memory.create('float32', [positions, 1]),
-      ...(convolution && { convolution }),
-      ...(gates && { gates }),
     };
-    bindInputs(this.#binding, this.#inputs, [
-      ['ids', tensors.ids],
-      ['last_positions', tensors.lastPositions],
-      ['scored', tensors.scored],
-      ['inverse_temperature', tensors.inverseTemperature],
-      ['twins', tensors.twins],
-      ...(convolution
-        ? ([
-            ['taps', convolution.taps],
-            ['kept', convolution.kept],
-          ] as const)
-        : []),
-      ...(gates
-        ? ([
-            ['is_token', gates.isToken],
-            ['forgets', gates.forgets],
-          ] as const)
-        : []),
-    ]);
+    bindInputs(this.#binding, this.#inputs, Object.entries(inputs));
     this.#binding
       .output('logits', tensors.logits)
       .output('probabilities', tensors.probabilities)
@@ -244,17 +225,11 @@ export class Decoding implements Disposable {
 /** The tensors of runs of one size, except caches. */
 interface StepTensors {
   readonly memory: RunTensors;
-  /** [rows, width] */
-  readonly ids: HostTensor<'int64'>;
-  readonly lastPositions: HostTensor<'int64'>;
-  /** [positions]: the indices of the tokens after which the next one is scored. */
-  readonly scored: HostTensor<'int64'>;
-  readonly twins: HostTensor<'int64'>;
-  /** The inputs of `decodingConvolution`, if the model has convolutions. */
-  readonly convolution?: { readonly taps: HostTensor<'int64'>; readonly kept: HostTensor<'int64'> };
-  /** The inputs of `decodingDeltaRule`, if the model has states of it. */
-  readonly gates?: { readonly isToken: HostTensor<'float32'>; readonly forgets: HostTensor<'float32'> };
-  readonly inverseTemperature: HostTensor<'float32'>;
+  /** By their names in the graph: those of `decodingConvolution` if the model has convolutions, of `decodingDeltaRule` if it has states of it. */
+  readonly inputs: Readonly<Record<'ids' | 'last_positions' | 'scored' | 'twins', HostTensor<'int64'>>> &
+    Readonly<Record<'inverse_temperature', HostTensor<'float32'>>> &
+    Readonly<Partial<Record<'taps' | 'kept', HostTensor<'int64'>>>> &
+    Readonly<Partial<Record<'is_token' | 'forgets', HostTensor<'float32'>>>>;
   /** [positions, vocabulary] */
   readonly logits: HostTensor<'float32'>;
   readonly probabilities: HostTensor<'float32'>;

@@ -48,8 +48,8 @@ export class NativePolicy implements Policy {
     onEnd: (result: T, index: number) => void,
   ): Promise<void> {
     using lease = this.#session(options.batchInvariant ?? false).lease();
-    const batchOptions = { session: lease.session, config: this.#config, cacheBudget: this.#cacheBudget };
-    using batch = new RowBatch({ ...batchOptions, sampling: options });
+    const { session } = lease;
+    using batch = new RowBatch({ session, config: this.#config, cacheBudget: this.#cacheBudget, sampling: options });
     const queue = new DialogueQueue<T>();
     await queue.begin(dialogues);
     while (!queue.isEmpty || !batch.isEmpty || (await options.awaitArrivals?.())) {
