@@ -55,6 +55,7 @@ const allowedImports: Record<string, string[]> = {
   'config-source': ['config', 'runs', 'data'],
   leaving: [],
   'user-code': ['core', 'loop', 'tools', 'rewards', 'envs', 'config', 'runs', 'workers', 'backends', 'package', 'data'],
+  migration: ['config', 'workers', 'user-code'],
   setup: [
     'core',
     'loop',

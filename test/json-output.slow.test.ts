@@ -30,6 +30,7 @@ writeFileSync('programs/uv', '#!/bin/sh\necho uv 0.13.8\n', { mode: 0o755 });
 process.env.PATH = `${join(folder, 'programs')}${delimiter}${process.env.PATH}`;
 const config = { ...tinyConfig(folder), max_steps: 2, eval: { limit: 4, every_steps: 2 } };
 writeFileSync('tiny.yaml', stringify(config));
+writeFileSync('trl.yaml', 'model_name_or_path: tiny\nreward_funcs: [accuracy]\nnum_generations: 4\n');
 writeFileSync('unknown-key.yaml', stringify({ ...config, learning_rte: 1 }));
 mkdirSync('other-version/gradus', { recursive: true });
 writeFileSync('other-version/gradus/SKILL.md', 'of long ago');
@@ -323,6 +324,8 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   ],
   init: [
     ['init my-task', 0, 'init.result/1'],
+    ['init migrated --from trl.yaml', 0, 'init.result/1'],
+    ['init other --from nothing.py', 2, 'error/1'],
     ['init my-task', 2, 'error/1'],
     ['init other --template nothing', 2, 'error/1'],
   ],

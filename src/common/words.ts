@@ -15,6 +15,7 @@ export type OptionName =
   | 'eval'
   | 'fix'
   | 'format'
+  | 'from'
   | 'host'
   | 'k'
   | 'merged'

@@ -158,6 +158,9 @@ function unknownKeys(unknown: readonly KeyPath[], context: IssueContext): Gradus
   const hints = [...keysByMeaning].map(
     ([text, keys]) => `${keys.map((key) => shortened(dotted(key), LONGEST_NAME)).join(', ')}: ${text}`,
   );
+  if (unknown.some(([key]) => key === 'per_device_train_batch_size')) {
+    hints.unshift(`${call('begin', 'DIR', { from: 'FILE' })} translates a training of TRL`);
+  }
   const rest = unknown.length - MOST_HINTS;
   return new GradusError('CONFIG_UNKNOWN_KEY', `${what}, and ${others.length} more`, {
     hint: [...hints, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; '),

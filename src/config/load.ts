@@ -255,7 +255,8 @@ function assertNoProgram(file: string): void {
   });
 }
 
-function readText(file: string): string {
+/** The text of a configuration. Throws `CONFIG_NOT_FOUND`. */
+export function readText(file: string): string {
   const bytes = readBytes(file);
   if (bytes.length > MOST_BYTES) {
     throw new GradusError('CONFIG_SYNTAX', `${file} has ${bytes.length} bytes: this is not a configuration`, {

@@ -35,9 +35,14 @@ const foreignRewards: Readonly<Record<string, string>> = {
   code_reward: 'code_tests',
 };
 
+/** Our reward that does the same as one of TRL or open-r1. */
+export function rewardInstead(name: string): string | undefined {
+  return named(foreignRewards, name);
+}
+
 /** The hint for an unknown reward. @param known the names that exist */
 export function rewardHint(name: string, known: readonly string[]): string {
-  const ours = named(foreignRewards, name.split('.').at(-1)!);
+  const ours = rewardInstead(name.split('.').at(-1)!);
   const [, module, attribute] = /^([\w.]+)\.(\w+)$/.exec(name) ?? [];
   if (ours === undefined && module !== undefined) {
     return `a function of a Python module is FILE:NAME: ${module.replaceAll('.', '/')}.py:${attribute}`;

@@ -12,6 +12,7 @@ from .loading import LoadError, load, place_of, told
 from .memory import lift_limit
 from .policy import Model, Tokenizer
 from .rewards import score
+from .training_script import read_script
 
 CODE = {"path": str, "name": str}
 ENVIRONMENT = CODE | {"config": dict}
@@ -39,6 +40,7 @@ def main():
     batch = {"prompts": [object], "completions": [object], "completion_ids": [[int]], "columns": dict, "trainer_state": state}
     handlers = {
         "load_reward": (CODE, load_reward),
+        "read_script": ({"path": str}, read_script),
         "score": (CODE | batch, score_batch),
         "describe": (ENVIRONMENT, environments.describe),
         "build_dataset": (ENVIRONMENT, environments.build_dataset),

@@ -20,6 +20,7 @@ const EXAMPLES = `Examples:
   gradus init my-task --template agent         an agent of your own, trained unchanged
   gradus init my-task --template python        a reward and an environment in Python
   gradus init --template gsm8k --json          into this folder
+  gradus init my-task --from train_grpo.py     a training with TRL or Unsloth, read without running it
 `;
 
 interface Template {
@@ -82,12 +83,40 @@ export function makeCommand(cli: Cli): Command {
     .description('create a project: a configuration, a reward in TypeScript or Python, its test and a README')
     .argument('[dir]', 'the folder of the project', '.')
     .addOption(choice.choices(names).default('reward'))
+    .addOption(
+      new Option(
+        '--from <file>',
+        'a script, notebook or YAML file that trains with TRL’s GRPOTrainer: its settings, rewards and environment',
+      ).conflicts('template'),
+    )
     .addHelpText('before', EXAMPLES)
-    .action(cli.action((dir: string, { template }: { template: TemplateName }) => init(cli, dir, template)));
+    .action(
+      cli.action(async (dir: string, { template, from }: { template: TemplateName; from?: string }) =>
+        init(cli, dir, from === undefined ? fromTemplate(template, dir) : await fromTraining(from)),
+      ),
+    );
 }
 
-function init({ output }: Cli, dir: string, template: TemplateName): ExitCode {
-  const contents = projectFiles(template, basename(resolve(dir)));
+interface Project {
+  readonly template: TemplateName | null;
+  readonly contents: Readonly<Record<string, string>>;
+  readonly next: readonly string[];
+  /** What is left to do. */
+  readonly notes?: readonly string[];
+}
+
+function fromTemplate(template: TemplateName, dir: string): Project {
+  return { template, contents: projectFiles(template, basename(resolve(dir))), next: templates[template].next };
+}
+
+async function fromTraining(file: string): Promise<Project> {
+  const { migratedTraining } = await import('../../migration/migrated-training.ts');
+  const { files, notes } = await migratedTraining(file);
+  const next = configured.filter((command) => !command.startsWith('gradus rewards test'));
+  return { template: null, contents: { ...files, ...python() }, next, notes };
+}
+
+function init({ output }: Cli, dir: string, { template, contents, next: usual, notes }: Project): ExitCode {
   // An existing project may have the shared files already; they are kept.
   const own = Object.keys(contents).filter((file) => !(shared.includes(file) && existsSync(join(dir, file))));
   const taken = own.find((file) => existsSync(join(dir, file)));
@@ -97,7 +126,6 @@ function init({ output }: Cli, dir: string, template: TemplateName): ExitCode {
       path: join(dir, taken),
     });
   }
-  const { next: usual } = templates[template];
   const isBeside = 'package.json' in contents && !own.includes('package.json');
   const next = isBeside ? nextBeside(join(dir, 'package.json'), usual) : usual;
   try {
@@ -113,9 +141,10 @@ function init({ output }: Cli, dir: string, template: TemplateName): ExitCode {
   const commands = dir === '.' ? next : [`cd ${shellWord(dir)}`, ...next.map(outsideCheckout)];
   return output.result(
     'init.result/1',
-    { dir: resolve(dir), template, files: own, next: commands },
+    { dir: resolve(dir), template, files: own, ...(notes && { notes }), next: commands },
     [
       ...own.map((file) => `wrote ${join(dir, file)}`),
+      ...(notes ?? []).map((note) => `note: ${note}`),
       ...output.suggested(commands).map((line) => `next: ${line.replace(/ --json$/, '')}`),
     ].join('\n'),
   );
@@ -182,8 +211,9 @@ export async function prints({ result, z }: SchemaTools) {
   return [
     result('init.result/1', 'init', 'The project that was created.', {
       dir: z.string(),
-      template: z.string(),
+      template: z.string().nullable().describe('null with --from'),
       files: z.array(z.string()).describe('the files that were written, as paths in the project'),
+      notes: z.array(z.string()).exactOptional().describe('with --from: what is left to do, one sentence each'),
       next: z.array(z.string()).describe('useful next commands'),
     }),
   ];
