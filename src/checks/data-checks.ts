@@ -103,7 +103,7 @@ export function goldAnswersCheck({ reward, column, compares, rows, ...counts }: 
 
 /** @param isNeverEqual whether a function of the user's scores no gold answer above 0 */
 function goldRemedy(
-  { answer, isText, asNumber }: NonNullable<GoldVerdict['example']>,
+  { answer, isText, asNumber, key }: NonNullable<GoldVerdict['example']>,
   column: string,
   isNeverEqual: boolean,
 ): string {
@@ -112,6 +112,7 @@ function goldRemedy(
   if (marked && column !== '') {
     return `columns: {${column}: {from: ${column}, pattern: '${marked.pattern}'}} extracts the answer`;
   }
+  if (key !== undefined) return `dots lead into objects: answer_column: ${column}.${key}`;
   if (isNeverEqual && !isText) {
     return noText(column);
   }

@@ -1,5 +1,6 @@
 // Checks that the rewards give credit to the gold answers of the data, without which nothing can be learnt, and not to wrong ones.
 import { LinearRegExp } from '../common/linear-regexp/linear-regexp.ts';
+import { isObject } from '../errors.ts';
 import type { Message } from '../message.ts';
 import { spellings } from '../rewards/gold-answers.ts';
 import { weightedRewards } from '../rewards/weighted-rewards.ts';
@@ -37,6 +38,8 @@ export interface GoldVerdict {
     readonly isText: boolean;
     /** Whether it would score 1 if the data held it as a number. */
     readonly asNumber: boolean;
+    /** The first key, if the data hold an object. */
+    readonly key?: string;
     readonly score: number | null;
     readonly error?: string;
   };
@@ -126,6 +129,7 @@ async function judge(
         asNumber: isText && reward.judges === 'unknown' && (await matchesNumber(model, columns, reward, texts)),
         score,
         ...(error !== undefined && { error }),
+        ...(isObject(value) && { key: Object.keys(value)[0] ?? 'KEY' }),
       };
       if (reward.judges === 'unknown' && counts.failed === counts.rows && error === example.error) alike++;
       continue;
