@@ -270,6 +270,12 @@ describe('usage', () => {
     'train x.yaml --set seed': /KEY=VALUE/,
   };
   writeConfig('x.yaml');
+  test('help on what is a guide', async () => {
+    const { hint } = assertFailure(await run(['help', 'rewards', 'quickstart', '--json']), 2, 'USAGE');
+    assert.match(hint!, /there is: list, test, serve/);
+    const guide = assertFailure(await run(['help', 'quickstart', '--json']), 2, 'USAGE');
+    assert.equal(guide.hint, 'gradus agent-docs quickstart prints the guide');
+  });
   for (const [line, message] of Object.entries(cases)) {
     test(`gradus ${line}`, async () => {
       assert.match(assertFailure(await run([...line.split(' '), '--json']), 2, 'USAGE').message!, message);

@@ -71,7 +71,9 @@ test('nothing is written, and ONNX Runtime is not even loaded', { skip: process.
 
 test('a plan says that the run exists already', async () => {
   assert.equal((await plan()).run.exists, false);
-  mkdirSync(join(folder, 'runs', 'tiny'), { recursive: true });
+  mkdirSync(join(folder, 'runs', 'tiny', 'logs'), { recursive: true });
+  assert.equal((await plan()).run.exists, false, 'a run that never began is replaced');
+  writeFileSync(join(folder, 'runs', 'tiny', 'notes.md'), 'mine');
   const { run, note } = await plan();
   assert.deepEqual(run, { dir: join(folder, 'runs', 'tiny'), exists: true });
   assert.match(note, /the run already exists: add resume: true, overwrite: true or another name/);

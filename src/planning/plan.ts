@@ -1,5 +1,4 @@
 // Plans a run: the memory, time and cost of training with a configuration. Nothing is compiled, sampled, written or spent.
-import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { ModelDescription, TimeEstimate, Workload } from '../backends/backend.ts';
 import { backendOf } from '../backends/backends.ts';
@@ -24,6 +23,7 @@ import { assertMetricExists } from '../setup/setup.ts';
 import { countStageSteps } from '../setup/stage-steps.ts';
 import { openTask, problemsOfStages } from '../setup/task.ts';
 import { availableMemory } from '../system/available-memory.ts';
+import { isTaken } from '../training/open-run.ts';
 import { type RunPlace, resolveRun } from '../training/resolved-run.ts';
 import type { MemoryNeed, Plan, StagePlan, StepPlan, TimePlan } from './result-schema.ts';
 import { configuredGpus, type Gpus, scalingOf } from './scaling.ts';
@@ -55,7 +55,7 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
   const counted = countStageSteps(config, task.problems, own, model);
   const steps = stepCount(counted, problems);
   const stages = stagesOf(counted, steps);
-  const exists = existsSync(dir);
+  const exists = isTaken(dir);
   const gpu = gpuNeed(config, model, workloadOf(config, lengths.max));
   const gpus = options.gpus ?? configuredGpus(config);
   const scaling = gpus && scalingOf(gpus, config, model, lengths.max);

@@ -42,6 +42,16 @@ export function assertWritable({ reference, config, resume, overwrite }: Resolve
   else assertFree(reference, overwrite);
 }
 
+/** Whether the directory holds anything that a new run would not simply replace, as it does one that never began. */
+export function isTaken(directory: string): boolean {
+  try {
+    assertFree(directory, false);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
 /**
  * Opens a directory that `assertWritable` has accepted.
  * @param since when work on the run began, by the clock of this process

@@ -8,6 +8,7 @@ import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { table } from '../formatting.ts';
 import { toolName } from '../mcp/inputs.ts';
 import type { SchemaTools } from '../schemas.ts';
+import { guideTopics } from './agent-docs.ts';
 
 const EXAMPLES = `Examples:
   gradus help train
@@ -40,7 +41,11 @@ function showHelp({ output }: Cli, program: Command, topic: readonly string[]): 
         ...subject.commands.map((command) => command.name()),
         ...(subject === program ? ['exit-codes'] : []),
       ];
-      throw new GradusError('USAGE', `there is no help on ${topic.join(' ')}`, { hint: existingNames(name, topics) });
+      const hint =
+        subject === program && guideTopics().includes(name)
+          ? `gradus agent-docs ${name} prints the guide`
+          : existingNames(name, topics);
+      throw new GradusError('USAGE', `there is no help on ${topic.join(' ')}`, { hint });
     }
     subject = found;
   }
