@@ -22,6 +22,7 @@ const report = (what: Report) => send(what, () => {});
 process.on('message', async (request: Request) => {
   const { id } = request;
   current = id;
+  report({ id });
   const given = await owner.run(id, () => answer(request));
   current = undefined;
   report({ id, answer: given });

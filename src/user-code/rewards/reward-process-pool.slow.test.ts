@@ -67,6 +67,13 @@ export const killedOnce = ({ completions, columns }: Input): Scores => {
   }
   return completions.map(() => 1);
 };
+export const deafens = hostile(() => { process.removeAllListeners(); throw new Error('deaf'); });
+export const staysDeaf = hostile(() => { process.removeAllListeners(); setInterval(() => {}, 9); throw new Error('deaf'); });
+export const leavesLater = async ({ completions }: Input) => {
+  if (completions.includes('bad')) { setTimeout(() => process.exit(0), 50); throw new Error('deaf'); }
+  await new Promise((done) => setTimeout(done, 150));
+  return completions.map(() => 1);
+};
 export const pid = ({ completions }: Input): Scores => completions.map(() => process.pid);
 export const compiles = ({ completions }: Input): Scores => completions.map((folder) => Number(getCompileCacheDir()?.startsWith(folder)));
 export const outlives = ({ completions }: Input): Scores => {
@@ -119,6 +126,24 @@ for (const [name, fault] of [
       [1, null, 1],
     );
     assert.match(rewards[1]!.errors![name]!, fault);
+  });
+}
+
+for (const name of ['deafens', 'staysDeaf', 'leavesLater']) {
+  test(`what a call has left of its process fails no later call: ${name}`, async () => {
+    const score = await open(name);
+    const rewards = await weightedRewards([{ name, score }], { timeLimit: 900 }).score(
+      {},
+      group('bad', 'good', 'fine'),
+    );
+    assert.deepEqual(
+      rewards.map((reward) => [reward.score, reward.errors?.[name]?.slice(0, 11)]),
+      [
+        [null, 'Error: deaf'],
+        [1, undefined],
+        [1, undefined],
+      ],
+    );
   });
 }
 

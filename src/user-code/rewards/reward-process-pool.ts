@@ -24,11 +24,11 @@ export type Answer =
   | { readonly refused: readonly [code: string, message: string, details: ErrorDetails] }
   | { readonly crashed: string };
 
-/** A message from a process. */
+/** A message from a process: that it has begun with a request, or its answer. */
 export interface Report {
   /** The id of the request. */
   readonly id: number;
-  readonly answer: Answer;
+  readonly answer?: Answer;
 }
 
 /** Milliseconds that starting a process and loading a file may take. */
@@ -94,6 +94,11 @@ class KilledError extends Error {
   override readonly name = 'KilledError';
 }
 
+/** An earlier call may be to blame: it has left a process that did not begin with this call, or ended during it. */
+class LeftoverError extends Error {
+  override readonly name = 'LeftoverError';
+}
+
 /** Makes one call at a time. A process that crashes or hangs is ended, and the next call starts another. */
 class RewardProcess {
   #child: ChildProcess | undefined;
@@ -102,19 +107,37 @@ class RewardProcess {
   /** Starts at a random id, since user code may send messages with small ids of its own. */
   #lastId = Math.floor(Math.random() * 2 ** 48);
 
-  async open(source: RewardSource): Promise<void> {
+  open(source: RewardSource): Promise<void> {
+    return this.#orAfresh(() => this.#load(source));
+  }
+
+  call(source: RewardSource, judged: RewardData, timeLimit: number): Promise<RewardOutcome> {
+    return this.#orAfresh(() => this.#make(source, judged, timeLimit));
+  }
+
+  /** In a fresh process, nothing is left of earlier calls. */
+  async #orAfresh<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof LeftoverError) return await work();
+      throw error;
+    }
+  }
+
+  async #load(source: RewardSource): Promise<void> {
     if (this.#child && this.#opened.has(source)) return;
     const name = 'file' in source ? source.file : source.builtin;
     const answer = await this.#ask({ source }, LOAD_LIMIT).catch((error) => {
-      if (error instanceof GradusError) throw error;
+      if (error instanceof GradusError || error instanceof LeftoverError) throw error;
       throw new GradusError('REWARD_LOAD_FAILED', `cannot load ${name}: ${messageOf(error)}`);
     });
     if ('refused' in answer) throw new GradusError(...answer.refused);
     this.#opened.add(source);
   }
 
-  async call(source: RewardSource, judged: RewardData, timeLimit: number): Promise<RewardOutcome> {
-    await this.open(source);
+  async #make(source: RewardSource, judged: RewardData, timeLimit: number): Promise<RewardOutcome> {
+    await this.#load(source);
     const answer = await this.#ask({ source, judged }, timeLimit);
     if ('refused' in answer) {
       // User code has broken what the process needs, such as JSON.
@@ -132,17 +155,24 @@ class RewardProcess {
 
   /** Rejects if the process ends or exceeds the limit of milliseconds, and ends it in that case. */
   async #ask(request: Omit<Request, 'id'>, limit: number): Promise<Answer> {
+    const isUsed = this.#child !== undefined;
+    let [hasBegun, hasEnded] = [false, false];
     this.#child ??= await this.#start();
     const child = this.#child;
     const id = ++this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const ended = (code: number | null, signal: string | null) => {
+      hasEnded = true;
       const how = howItEnded(program, code, signal);
       reject(isKill(signal) ? new KilledError(how) : new Error(how));
     };
     const cancel = afterTime(limit, () => reject(new Error(`it took longer than ${limit / 1000} s`)));
     // User code can send messages as well, and what it left behind may fail later: only the answer to this request counts.
-    const heard = (report: unknown) => isObject(report) && report.id === id && resolve(report.answer as Answer);
+    const heard = (report: unknown) => {
+      if (!isObject(report) || report.id !== id) return;
+      hasBegun = true;
+      if (report.answer !== undefined) resolve(report.answer as Answer);
+    };
     child.on('message', heard).once('exit', ended).once('error', reject);
     try {
       child.send({ id, ...request } satisfies Request);
@@ -151,6 +181,8 @@ class RewardProcess {
       return answer;
     } catch (error) {
       this.end();
+      if (isUsed && (hasEnded || !hasBegun) && !(error instanceof KilledError))
+        throw new LeftoverError(messageOf(error));
       throw error;
     } finally {
       cancel();
