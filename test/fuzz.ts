@@ -24,6 +24,7 @@ import { createTokenizer } from '../src/tokenizers/tokenizer.ts';
 import { hermes } from '../src/tools/hermes.ts';
 import { llama3 } from '../src/tools/llama3.ts';
 import { readTurn } from '../src/tools/tool-syntax.ts';
+import { damageOfRun, filesOfRun, readRunWith } from './fuzz-runs.ts';
 import { deepen, growing, library, loadFromCache, matchPattern, patterns } from './fuzz-walls.ts';
 import { GgufBuilder } from './gguf-builder.ts';
 import { mutate, mutateJson, seededIntegers } from './mutations.ts';
@@ -213,6 +214,7 @@ export const kinds: Readonly<Record<string, Kind>> = {
       return readers[bytes.length % readers.length]!(bytes);
     },
   },
+  'files of runs': { files: filesOfRun, damage: damageOfRun, read: readRunWith },
   'cache files': { files: [library], read: loadFromCache },
   'a turn with calls of tools': {
     files: [

@@ -1,9 +1,13 @@
 // Reads the state of a run from its directory; the run may still be training.
+import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
+import { isObject } from '../errors.ts';
 import { readBestCheckpoint } from '../runs/checkpoints.ts';
 import { healthMonitor, openAlerts } from '../runs/health.ts';
 import { type Labels, readLabels } from '../runs/labels.ts';
+import { runFiles } from '../runs/layout.ts';
 import { readPace } from '../runs/pace.ts';
+import { damaged } from '../runs/read-lines.ts';
 import { isConfigured, readEvaluations, readMetrics, readResolvedConfig, readRun } from '../runs/read-run.ts';
 import type {
   BestCheckpoint,
@@ -34,10 +38,10 @@ export interface InspectedRun {
   readonly labels?: Labels;
 }
 
-/** Throws `RUN_NOT_FOUND`. */
+/** Throws `RUN_NOT_FOUND`, `RUN_DAMAGED`. */
 export function inspectRun(directory: string): InspectedRun {
   const record = readRun(directory);
-  const config = isConfigured(directory) ? (readResolvedConfig(directory) as Config) : undefined;
+  const config = isConfigured(directory) ? recordedConfig(directory, record) : undefined;
   const metrics = readMetrics(directory);
   const evaluations = readEvaluations(directory);
   const time = readPace(directory, record);
@@ -54,6 +58,26 @@ export function inspectRun(directory: string): InspectedRun {
     ...(bestCheckpoint && { bestCheckpoint }),
     labels: readLabels(directory),
   };
+}
+
+/** The configuration, whose parts that are compared and shown are as they have to be. Throws `RUN_DAMAGED`. */
+export function recordedConfig(directory: string, record: RunRecord): Config {
+  const config = readResolvedConfig(directory, record);
+  const fault = configFault(config);
+  if (fault !== undefined) throw damaged(join(directory, runFiles.resolvedConfig), fault);
+  return config as unknown as Config;
+}
+
+function configFault(config: Readonly<Record<string, unknown>>): string | undefined {
+  const { stages, save } = config;
+  if (!isObject(save)) return 'its save is no object';
+  if (!areObjects(stages)) return 'its stages are no list of objects';
+  const rewards = [config, ...stages].flatMap(({ reward }) => reward ?? []);
+  return areObjects(rewards) ? undefined : 'its reward is no list of objects';
+}
+
+function areObjects(values: unknown): values is readonly Record<string, unknown>[] {
+  return Array.isArray(values) && values.every(isObject);
 }
 
 /**

@@ -1,7 +1,9 @@
 // Numbers and durations as a report shows them.
 
 /** A number in about four digits. */
-export function figure(value: number): string {
+export function figure(value: number | undefined): string {
+  // A damaged run lacks it, or one that is about to begin.
+  if (value === undefined) return '–';
   const size = Math.abs(value);
   if (size < 1e-12) return '0';
   if (size < 1e-3 || size >= 1e7) return withMinus(value.toExponential(2).replace(/\.?0*e\+?/, 'e'));

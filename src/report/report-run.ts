@@ -1,9 +1,10 @@
 // The data of a run for a report, read from its directory.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type InspectedRun, inspectRun } from '../finished-runs/inspect-run.ts';
 import type { SampleRecord } from '../runs/completion-records.ts';
 import { runFiles } from '../runs/layout.ts';
+import { readText } from '../runs/read-lines.ts';
 import { readSamples, readTimings } from '../runs/read-run.ts';
 import type { MetricsRecord } from '../runs/records.ts';
 import type { CurveSource } from './curves.ts';
@@ -28,7 +29,7 @@ export function reportedRuns(directories: readonly string[]): ReportedRun[] {
       steps: withTimings(run.metrics, readTimings(directory)),
       evaluations: run.evaluations,
       samples: readSamples(directory),
-      configText: existsSync(config) ? readFileSync(config, 'utf8') : undefined,
+      configText: existsSync(config) ? readText(config) : undefined,
     };
   });
 }

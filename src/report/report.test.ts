@@ -1,6 +1,6 @@
 // Reports of runs: what they show, that they need nothing else, and that no text of a model becomes markup.
 import assert from 'node:assert/strict';
-import { appendFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { html } from 'hono/html';
@@ -267,4 +267,33 @@ describe('a chart', () => {
       ],
     );
   });
+});
+
+describe('a run with a damaged file', () => {
+  const damages: Record<string, (run: string) => void> = {
+    'a folder in place of its configuration': (run) => {
+      rmSync(join(run, runFiles.config));
+      mkdirSync(join(run, runFiles.config));
+    },
+    'a resolved configuration that is null': (run) => writeFileSync(join(run, runFiles.resolvedConfig), 'null'),
+    'stages that are none': (run) => amend(run, { stages: [null] }),
+    'rewards that are none': (run) => amend(run, { reward: ['format', null] }),
+    'no settings of checkpoints': (run) => amend(run, { save: null }),
+    'samples of what is no prompt': (run) => {
+      const sample = { step: 1, prompt: [null], completion: '', stop_reason: 'completed', reward: 1, rewards: {} };
+      writeFileSync(join(run, runFiles.samples), `${JSON.stringify(sample)}\n`);
+    },
+  };
+  const amend = (run: string, changes: object) => {
+    const path = join(run, runFiles.resolvedConfig);
+    writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), ...changes }));
+  };
+  for (const [what, damage] of Object.entries(damages)) {
+    test(`is told, not reported: ${what}`, async () => {
+      const run = join(folder, 'runs', what.replaceAll(' ', '-'));
+      cpSync(slow, run, { recursive: true });
+      damage(run);
+      await assert.rejects(written([run, toy], 'damaged.html'), { code: 'RUN_DAMAGED' });
+    });
+  }
 });

@@ -86,8 +86,8 @@ function differences({ config }: Comparison, runs: readonly ReportedRun[]): Mark
 }
 
 export function versions(runs: readonly ReportedRun[]): Markup | false {
-  const names = [...new Set(runs.flatMap(({ run }) => Object.keys(run.record.versions)))];
-  const rows = names.map((name) => [name, ...runs.map(({ run }) => run.record.versions[name] ?? '–')]);
+  const names = [...new Set(runs.flatMap(({ run }) => Object.keys(run.record.versions ?? {})))];
+  const rows = names.map((name) => [name, ...runs.map(({ run }) => run.record.versions?.[name] ?? '–')]);
   const heads = runs.length === 1 ? ['Version'] : runs.map(({ label }) => label);
   return rows.length > 0 && table(['Program', ...heads], rows);
 }

@@ -95,10 +95,15 @@ function lineFault(value: unknown, fields: Fields): string | undefined {
   return undefined;
 }
 
+/** The text of a file. Throws `RUN_DAMAGED` for anything but a file. */
+export function readText(path: string): string {
+  assertFile(path);
+  return readFileSync(path, 'utf8');
+}
+
 /** Throws `RUN_DAMAGED` if the text is not JSON. */
 export function readJson<T>(path: string): T {
-  assertFile(path);
-  const text = readFileSync(path, 'utf8');
+  const text = readText(path);
   try {
     return parseJson(text) as T;
   } catch (cause) {

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { existingNames } from '../common/nearest.ts';
 import { call, option } from '../common/words.ts';
-import { GradusError, isObject } from '../errors.ts';
+import { GradusError, isObject, kindOf } from '../errors.ts';
 import { readCheckpointPointer } from './checkpoints.ts';
 import type { RolloutRecord, SampleRecord } from './completion-records.ts';
 import { checkpointFolder, profileFiles, rolloutsFile, runFiles } from './layout.ts';
@@ -14,6 +14,7 @@ import { damaged, eachLine, type Fields, lastLine, linesBehind, readJson, readLi
 import type { Alert, EvaluationRecord, MetricsRecord, RunRecord } from './records.ts';
 import { rolloutFault } from './rollout-fault.ts';
 import { runStatuses } from './run-status.ts';
+import { sampleFault } from './sample-fault.ts';
 import { systemError } from './system-faults.ts';
 
 /**
@@ -58,7 +59,9 @@ function recordIn(directory: string): RunRecord | undefined {
 }
 
 /** What is wrong with the fields of run.json that are shown. Fields that the run has not written yet may be missing. */
-function recordFault({ backend, step, max_steps, elapsed, verdict, trained_in }: RunRecord): string | undefined {
+function recordFault(record: RunRecord): string | undefined {
+  const { backend, step, max_steps, elapsed, verdict, trained_in, versions } = record;
+  if (versions !== undefined && !isObject(versions)) return 'versions is not an object';
   if (trained_in !== undefined && typeof trained_in !== 'string') return 'trained_in is not a string';
   if (backend !== undefined && typeof backend !== 'string') return 'backend is not a string';
   for (const [name, value] of Object.entries({ step, max_steps, elapsed })) {
@@ -79,15 +82,21 @@ export function isConfigured(directory: string): boolean {
   return existsSync(join(directory, runFiles.resolvedConfig));
 }
 
-/** The configuration of a run, with every key, and with the paths of a moved project as they are now. Throws `RUN_INCOMPLETE` if the run ended before it was written. */
-export function readResolvedConfig(directory: string, { trained_in } = readRun(directory)): unknown {
+/**
+ * The configuration of a run, with every key, and with the paths of a moved project as they are now. Its values are not checked. Throws `RUN_INCOMPLETE`
+ * if the run ended before it was written, and `RUN_DAMAGED` if it is no object.
+ */
+export function readResolvedConfig(directory: string, { trained_in } = readRun(directory)): Record<string, unknown> {
   if (!isConfigured(directory)) {
     throw new GradusError('RUN_INCOMPLETE', `the run in ${directory} has no ${runFiles.resolvedConfig}`, {
       hint: `it ended before it began, or the file was lost: start it over with ${option('overwrite', true)}`,
       path: directory,
     });
   }
-  return relocated(readJson(join(directory, runFiles.resolvedConfig)), directory, trained_in);
+  const path = join(directory, runFiles.resolvedConfig);
+  const config = readJson(path);
+  if (!isObject(config)) throw damaged(path, `it is ${kindOf(config)}, not an object`);
+  return relocated(config, directory, trained_in);
 }
 
 /** The fields of a line of metrics.jsonl and of evals.jsonl. */
@@ -133,7 +142,13 @@ export function readAlerts(directory: string): Alert[] {
 /** The samples that the run kept of held-out problems: see `sample_every_steps`. Throws `RUN_NOT_FOUND`, `RUN_DAMAGED`. */
 export function readSamples(directory: string): SampleRecord[] {
   assertPlace(directory);
-  return readLines(join(directory, runFiles.samples), sampleFields);
+  const path = join(directory, runFiles.samples);
+  const samples = readLines<SampleRecord>(path, sampleFields);
+  for (const [index, sample] of samples.entries()) {
+    const fault = sampleFault(sample);
+    if (fault !== undefined) throw damaged(path, `line ${index + 1}: ${fault}`);
+  }
+  return samples;
 }
 
 /** The last step that a file of a run has; undefined before the first. */

@@ -279,9 +279,13 @@ describe('missing and damaged things', () => {
       [['no-run', 'RUN_DAMAGED']],
     );
     assert.equal(await codeOf('/api/runs/no-run', 400), 'RUN_DAMAGED');
-    const [fault, ...others] = runs.find(({ id }) => id === 'no-line')!.damage;
-    assert.deepEqual([fault!.code, others], ['RUN_DAMAGED', []]);
-    assert.match(fault!.message, /metrics\.jsonl is damaged: line 5 is not JSON/);
+    const { damage } = runs.find(({ id }) => id === 'no-line')!;
+    assert.deepEqual(
+      damage.map(({ code }) => code),
+      ['RUN_DAMAGED', 'RUN_DAMAGED'],
+    );
+    assert.match(damage[0]!.message, /config\.resolved\.json is damaged: it is an array, not an object/);
+    assert.match(damage[1]!.message, /metrics\.jsonl is damaged: line 5 is not JSON/);
     assert.equal((await json<RunJson>('/api/runs/no-line')).accuracy.step, 20);
     assert.equal(await codeOf('/api/runs/no-line/curves', 400), 'RUN_DAMAGED');
     assert.equal(await codeOf('/api/runs/no-line/rollouts/1', 400), 'RUN_DAMAGED');

@@ -3,18 +3,11 @@ import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { mean } from '../../common/statistics.ts';
 import type { Config } from '../../config/schema.ts';
-import { isObject } from '../../errors.ts';
+import { recordedConfig } from '../../finished-runs/inspect-run.ts';
 import { healthMonitor, openAlerts } from '../../runs/health.ts';
 import { runFiles } from '../../runs/layout.ts';
 import { readPace } from '../../runs/pace.ts';
-import {
-  isActive,
-  isConfigured,
-  readEvaluations,
-  readMetrics,
-  readResolvedConfig,
-  readRun,
-} from '../../runs/read-run.ts';
+import { isActive, isConfigured, readEvaluations, readMetrics, readRun } from '../../runs/read-run.ts';
 import type { EvaluationRecord, MetricsRecord } from '../../runs/records.ts';
 import { learningVerdict, metricWindows } from '../../runs/verdict.ts';
 import { healthSettings } from '../../training/health-settings.ts';
@@ -38,7 +31,7 @@ export function runPage(directory: string, live: LiveRuns): RunPage {
       return otherwise;
     }
   };
-  const config = attempt(() => configOf(directory), undefined);
+  const config = attempt(() => (isConfigured(directory) ? recordedConfig(directory, record) : undefined), undefined);
   const settings = (config: Config) => attempt(() => healthSettings(config), {});
   const soFar = config && live.of(directory, record, () => settings(config));
   const metrics = soFar?.metrics ?? attempt(() => readMetrics(directory), []);
@@ -64,12 +57,6 @@ export function runPage(directory: string, live: LiveRuns): RunPage {
     ...(secondsLeft !== undefined && { secondsLeft }),
     summary: config ? summaryOf(config) : [],
   };
-}
-
-function configOf(directory: string): Config | undefined {
-  if (!isConfigured(directory)) return undefined;
-  const config = readResolvedConfig(directory);
-  return isObject(config) ? (config as unknown as Config) : undefined;
 }
 
 function lastAccuracy(evaluations: readonly EvaluationRecord[]): RunRow['accuracy'] {
