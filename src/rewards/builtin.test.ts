@@ -146,6 +146,7 @@ test('xml_format: strict requires the sections and nothing else, soft allows tex
     ['<reasoning>a</reasoning><answer>b</answer><answer>c</answer>', 0, 0],
     ['<reasoning>a<answer>b</answer></reasoning>', 0, 0],
     ['<reasoning> </reasoning><answer>b</answer>', 0, 0],
+    ['<reasoning>a</reasoning><answer>\u200b\u3164</answer>', 0, 0],
     ['<reasoning>a</reasoning><answer>b', 0, 0],
     ['72', 0, 0],
     ['', 0, 0],

@@ -9,10 +9,11 @@ export const diversityConfig = z.strictObject({
 });
 export type DiversityConfig = Recorded<typeof diversityConfig>;
 
-/** `max_penalty` times the fraction of the other completions in the group that are equal, ignoring surrounding white space; 0 in a group of one. */
+/** `max_penalty` times the fraction of the other completions in the group that are equal, ignoring surrounding white space and characters that are not shown; 0 in a group of one. */
 export function diversity({ max_penalty = -1 }: DiversityConfig = {}): RewardFunction {
   return ({ completions }) => {
-    const texts = completions.map((completion) => completion.trim().replace(/\s+/g, ' '));
+    const shown = completions.map((completion) => completion.replace(/\p{Default_Ignorable_Code_Point}/gu, ''));
+    const texts = shown.map((text) => text.trim().replace(/\s+/g, ' '));
     const counts = new Map<string, number>();
     for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
     return texts.map((text) => {

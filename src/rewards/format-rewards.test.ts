@@ -55,6 +55,9 @@ test('think_format requires thinking and an answer', async () => {
     ['\n<think>\na\n</think>\n\nb', 1],
     ['<think></think>b', 0],
     ['<think>a</think> ', 0],
+    ['<think>\u200b</think>b', 0],
+    ['<think>a</think>\u2060\ufeff', 0],
+    ['<think>a\u200b</think>\u200bb', 1],
     ['<think>a</think>b</think>', 0],
     ['b', 0],
   ] as const) {

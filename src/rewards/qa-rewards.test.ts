@@ -52,7 +52,10 @@ test('f1 counts a common word as often as both texts have it', async () => {
     ['la la la land', 'la land', 2 / 3],
     ['Paris', 'London', 0],
     ['', 'London', 0],
-    ['the', 'a', 1],
+    ['the', 'The', 1],
+    ['the', 'A', 0],
+    ['', 'A', 0],
+    ['!', '+', 0],
   ] as const) {
     assert.ok(Math.abs((await score(f1(), completion, { answer }))! - expected) < 1e-12, completion);
   }

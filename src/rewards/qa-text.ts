@@ -1,13 +1,17 @@
 // Compares texts as in question answering, with the normalisation of SQuAD's evaluation (Rajpurkar et al. 2016, arXiv:1606.05250).
 
-/** Lower case, without punctuation, without the articles a, an and the, and with single spaces. */
+/**
+ * Lower case, without punctuation, without the articles a, an and the, and with single spaces. A text of which nothing would be left, such as the answer `A`, keeps
+ * them, where SQuAD's evaluation accepts an empty answer instead.
+ */
 export function normaliseQaText(text: string): string {
-  return text
-    .toLowerCase()
+  const whole = text.trim().toLowerCase();
+  const normal = whole
     .replace(/[!-/:-@[-`{-~]/g, '')
     .replace(/\b(?:a|an|the)\b/g, ' ')
     .trim()
     .replace(/\s+/g, ' ');
+  return normal === '' ? whole : normal;
 }
 
 /** F1 between the multisets of words of two texts; 1 if both have no words. */

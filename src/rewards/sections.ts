@@ -8,6 +8,11 @@ export function xmlContent(text: string, tag: string): string | undefined {
   return start < 0 ? undefined : text.slice(start + tag.length + 2, end).trim();
 }
 
+/** Whether nothing of a text can be seen: white space and characters that are not shown, such as zero-width spaces. */
+export function isBlank(text: string): boolean {
+  return /^[\s\p{Default_Ignorable_Code_Point}\p{Cc}\u2800]*$/u.test(text);
+}
+
 export interface ThinkingParts {
   /** Between the tags, trimmed. */
   readonly thinking: string;

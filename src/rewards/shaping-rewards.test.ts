@@ -88,6 +88,13 @@ test('diversity penalises what the group repeats', async () => {
   const given = ['a b', ' a  b', 'c', 'd'].map((text) => [text, 1] as const);
   assertScores(await scores(diversity(), given), [-1 / 3, -1 / 3, 0, 0]);
   assertScores(
+    await scores(
+      diversity(),
+      ['a', 'a\u200b', 'b'].map((text) => [text, 1] as const),
+    ),
+    [-0.5, -0.5, 0],
+  );
+  assertScores(
     await scores(diversity({ max_penalty: -0.5 }), [
       ['x', 1],
       ['x', 1],

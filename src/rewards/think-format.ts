@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Recorded } from '../common/recorded.ts';
 import type { RewardFunction } from '../scoring.ts';
-import { splitThinking, withOpening } from './sections.ts';
+import { isBlank, splitThinking, withOpening } from './sections.ts';
 
 export const thinkFormatConfig = z.strictObject({
   /** Whether the prompt already ends in `<think>`, as with some chat templates. @default known from the rendered prompt */
@@ -16,6 +16,6 @@ export function thinkFormat(config: ThinkFormatConfig = {}): RewardFunction {
   return ({ completions, openings }) =>
     completions.map((completion, i) => {
       const parts = splitThinking(withOpening(completion, 'think', openings?.[i], is_opened_by_prompt));
-      return parts && parts.thinking !== '' && parts.answer !== '' ? 1 : 0;
+      return parts && !isBlank(parts.thinking) && !isBlank(parts.answer) ? 1 : 0;
     });
 }

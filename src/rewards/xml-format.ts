@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Recorded } from '../common/recorded.ts';
 import type { RewardFunction } from '../scoring.ts';
-import { withOpening } from './sections.ts';
+import { isBlank, withOpening } from './sections.ts';
 
 export const xmlFormatConfig = z.strictObject({
   /** The sections, in order. @default ['reasoning', 'answer'] */
@@ -76,10 +76,6 @@ function split(text: string, markers: readonly string[]): string[] | undefined {
 /** Pieces alternate: outside a section, inside one, outside … */
 function isInside(piece: number): boolean {
   return piece % 2 === 1;
-}
-
-function isBlank(text: string): boolean {
-  return text.trim() === '';
 }
 
 function onlyIndexOf(text: string, marker: string): number | undefined {
