@@ -7,6 +7,20 @@ export function collect(value: string, before: readonly string[]): string[] {
   return [...before, value];
 }
 
+/** The options of commands that train. */
+export interface TrainingFlags {
+  readonly set: readonly string[];
+  readonly name?: string;
+  readonly out?: string;
+  readonly resume?: boolean;
+  readonly overwrite?: boolean;
+  readonly maxTime?: string;
+  readonly maxCost?: string;
+  readonly preflight: boolean;
+  readonly dryRun?: boolean;
+  readonly detach?: boolean;
+}
+
 /** The part of the result to print. */
 export interface AskedOutput {
   readonly brief: boolean;

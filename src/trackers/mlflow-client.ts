@@ -1,12 +1,31 @@
 // A client for the part of MLflow's REST API that tracking needs (https://mlflow.org/docs/latest/api_reference/rest-api.html).
-import type { z } from 'zod';
+import { z } from 'zod';
 import { bearerOf } from '../common/authorization.ts';
 import { keepSecret } from '../common/redaction.ts';
 import { beginningOf, LongAnswerError, textOf } from '../common/response-text.ts';
 import { GradusError, messageWithCause } from '../errors.ts';
-import { anyAnswer, createdExperiment, faultAnswer, foundExperiment, runAnswer } from './mlflow-answers.ts';
 import { RefusedError } from './outbox.ts';
 import type { EnvironmentVariables } from './tracker.ts';
+
+// Answers have more fields than these, which tracking reads.
+/** Answers whose content does not matter. */
+const anyAnswer = z.looseObject({});
+
+const foundExperiment = z.object({ experiment: z.object({ experiment_id: z.string() }) });
+const createdExperiment = z.object({ experiment_id: z.string() });
+
+const runAnswer = z.object({
+  run: z.object({
+    info: z.object({
+      run_id: z.string().min(1),
+      // Servers without artifacts leave it out.
+      artifact_uri: z.string().nullish(),
+      lifecycle_stage: z.string().nullish(),
+    }),
+  }),
+});
+
+const faultAnswer = z.object({ error_code: z.string().nullish(), message: z.string().nullish() });
 
 /** Address and credentials, from the variables that MLflow's own client reads. */
 export interface MlflowSettings {

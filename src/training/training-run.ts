@@ -51,13 +51,10 @@ export class TrainingRun {
   readonly #setup: Setup;
   readonly #store: RunStore;
   readonly #signal: AbortSignal | undefined;
-  readonly #adapter: StartAdapter | undefined;
-  readonly #preflight: PreflightReport | undefined;
+  readonly #options: TrainingRunOptions;
   readonly #health: HealthMonitor;
   /** How far the sampler may differ from the trained model. */
   readonly #tolerance: number | undefined;
-  readonly #profile: StepProfile | undefined;
-  readonly #onEvaluation: TrainingRunOptions['onEvaluation'];
   readonly #stopping: Stopping;
   /** Why the run ends now, before its last step. */
   #end: EndedBy | undefined;
@@ -70,15 +67,11 @@ export class TrainingRun {
   #numTokens: number | undefined;
 
   constructor(setup: Setup, store: RunStore, health: HealthSettings, options: TrainingRunOptions = {}) {
-    const { signal, adapter, preflight, profile, onEvaluation } = options;
     this.#setup = setup;
     this.#store = store;
     this.#tolerance = health.samplerTolerance;
-    this.#signal = signal;
-    this.#adapter = adapter;
-    this.#preflight = preflight;
-    this.#profile = profile;
-    this.#onEvaluation = onEvaluation;
+    this.#signal = options.signal;
+    this.#options = options;
     const { directory } = store;
     const evaluations = readEvaluations(directory);
     this.#checkpoints = new RunCheckpoints(store, setup.config.save, evaluations);
@@ -101,9 +94,10 @@ export class TrainingRun {
   async *run(): Events {
     const { config } = this.#setup;
     const from = this.#store.record.step;
-    this.#adapter?.writeTo(this.#store.directory);
-    if (this.#preflight) {
-      const { checks, metrics } = this.#preflight;
+    const { adapter, preflight } = this.#options;
+    adapter?.writeTo(this.#store.directory);
+    if (preflight) {
+      const { checks, metrics } = preflight;
       yield { type: 'preflight', step: 0, checks, metrics };
     }
     yield this.#startEvent();
@@ -148,7 +142,7 @@ export class TrainingRun {
     if (from > stage.from || this.#end) yield* this.#finishStep(from, stage);
     if (this.#end) return;
     const steps = trainer.steps({ from, numTokens: this.#numTokens, signal: this.#signal });
-    for await (const report of this.#profile?.watch(steps) ?? steps) {
+    for await (const report of this.#options.profile?.watch(steps) ?? steps) {
       const { event, record } = this.#record(report, stage);
       yield event;
       yield* this.#alert(this.#health.step(record));
@@ -281,7 +275,7 @@ export class TrainingRun {
         k: config.eval!.k,
         temperature: config.temperature,
         log,
-        onProgress: this.#onEvaluation,
+        onProgress: this.#options.onEvaluation,
         signal: this.#signal,
       });
       if (record) log.finish();

@@ -80,9 +80,7 @@ class OnnxRuntimeModel implements NativeModel {
   readonly architecture: Architecture;
   readonly parameters: NativeModel['parameters'];
   readonly #options: OpenOptions;
-  readonly #trained: TrainedParameters;
   readonly #values: Arena;
-  readonly #frozen: FrozenWeights;
   readonly #parts: GraphParts;
   readonly #gradients: Arena;
   readonly #optimizer: AdamW;
@@ -108,9 +106,7 @@ class OnnxRuntimeModel implements NativeModel {
   ) {
     this.#options = options;
     this.architecture = architecture;
-    this.#trained = trained;
     this.#values = values;
-    this.#frozen = frozen;
     const { layout } = values;
     this.#parts = { options, architecture, trained, frozen, layout };
     this.#gradients = new Arena(layout);
@@ -178,7 +174,8 @@ class OnnxRuntimeModel implements NativeModel {
     this.#optimizer.dispose();
     for (const arena of [this.#values, this.#gradients]) arena.dispose();
     this.#reference.dispose();
-    for (const parameter of [...this.#frozen.tensors.values(), ...this.#quantizedCopies.values()]) free(parameter);
+    for (const parameter of [...this.#parts.frozen.tensors.values(), ...this.#quantizedCopies.values()])
+      free(parameter);
   }
 
   #openPolicy(): NativePolicy {
@@ -196,7 +193,7 @@ class OnnxRuntimeModel implements NativeModel {
     const reference = new Arena(this.#values.layout);
     try {
       const files = await openModelFiles(modelPath);
-      await readTrained(files, this.#trained, reference).finally(() => files.close());
+      await readTrained(files, this.#parts.trained, reference).finally(() => files.close());
       if (adapter !== undefined)
         await loadCheckpoint(adapter, { ...this.#checkpointParts(), values: reference }, { weightsOnly: true });
       return reference;
@@ -246,13 +243,14 @@ class OnnxRuntimeModel implements NativeModel {
 
   #checkpointParts(): CheckpointParts {
     const { lora, modelPath, modelName = modelPath } = this.#options;
+    const { adapters, whole } = this.#parts.trained;
     return {
       values: this.#values,
       optimizer: this.#optimizer,
       entropyControl: this.#entropyControl,
       modelName,
-      adapters: lora && this.#trained.adapters ? { settings: lora, adapters: this.#trained.adapters } : undefined,
-      whole: this.#trained.whole,
+      adapters: lora && adapters ? { settings: lora, adapters } : undefined,
+      whole,
       tiedEmbeddings: this.architecture.config.tiedEmbeddings,
     };
   }

@@ -10,6 +10,7 @@ import { assertSequences } from '../../loop/protocol-checks.ts';
 import type { Policy, TextLogprobs, TextLogprobsOptions } from '../../policy.ts';
 import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../training-model.ts';
 import type { LoadOptions, TrainableModel } from '../backend.ts';
+import type { AdamWSettings } from '../training-settings.ts';
 import {
   createdModel,
   createdSession,
@@ -44,12 +45,7 @@ export interface TinkerModelOptions {
   readonly parameters: TrainableModel['parameters'];
   readonly loss: LossSettings;
   readonly reduction: LossReduction;
-  readonly optimizer: {
-    readonly beta1: number;
-    readonly beta2: number;
-    readonly epsilon: number;
-    readonly weightDecay: number;
-  };
+  readonly optimizer: Omit<AdamWSettings, 'maxGradNorm'>;
 }
 
 /** Makes the server add new adapters to a model. */

@@ -12,7 +12,7 @@ import { GradusError } from '../../errors.ts';
 import { signedDifference } from '../../runs/verdict.ts';
 import type { SweepEvent, SweepOptions } from '../../sweep/sweep-options.ts';
 import type { RankedTrial, SweepResult } from '../../sweep/sweep-schema.ts';
-import { collect, positiveInteger } from '../arguments.ts';
+import { collect, positiveInteger, type TrainingFlags } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { interval95, table } from '../formatting.ts';
 import type { SchemaTools } from '../schemas.ts';
@@ -25,7 +25,7 @@ const EXAMPLES = `Examples:
   gradus sweep grpo.yaml --resume --jobs 2     continue after it was stopped or killed
 `;
 
-interface SweepFlags {
+interface SweepFlags extends TrainingFlags {
   readonly over: readonly string[];
   readonly method?: string;
   readonly trials?: number;
@@ -33,17 +33,7 @@ interface SweepFlags {
   readonly metric?: string;
   readonly eta?: number;
   readonly minSteps?: number;
-  readonly set: readonly string[];
   readonly jobs: number;
-  readonly name?: string;
-  readonly out?: string;
-  readonly resume?: boolean;
-  readonly overwrite?: boolean;
-  readonly maxTime?: string;
-  readonly maxCost?: string;
-  readonly preflight: boolean;
-  readonly dryRun?: boolean;
-  readonly detach?: boolean;
 }
 
 export function makeCommand(cli: Cli): Command {

@@ -9,7 +9,7 @@ import { call, option } from '../../common/words.ts';
 import { GradusError } from '../../errors.ts';
 import type { TrainResult } from '../../training/result-schema.ts';
 import type { SayNext } from '../../training/train-result.ts';
-import { collect } from '../arguments.ts';
+import { collect, type TrainingFlags } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { exitCodeOf, exitCodeOfRun } from '../exit-codes.ts';
 import { alertLine, duration, interval95 } from '../formatting.ts';
@@ -31,23 +31,13 @@ const EXAMPLES = `Examples:
   gradus train grpo.yaml --json > result.json
 `;
 
-interface TrainFlags {
-  readonly set: readonly string[];
+interface TrainFlags extends TrainingFlags {
   readonly backend?: string;
   readonly compute?: string;
-  readonly name?: string;
-  readonly out?: string;
-  readonly resume?: boolean;
-  readonly overwrite?: boolean;
   readonly require: readonly string[];
   readonly stopWhen: readonly string[];
-  readonly maxTime?: string;
   readonly maxTokensTotal?: string;
-  readonly maxCost?: string;
-  readonly detach?: boolean;
-  readonly preflight: boolean;
   readonly profile?: boolean;
-  readonly dryRun?: boolean;
   readonly yes?: boolean;
 }
 

@@ -26,22 +26,21 @@ export interface TokenBatch {
   readonly sequences: readonly TokenSequence[];
 }
 
+interface LoraModelOptions {
+  readonly modelName: string;
+  readonly onDispose: () => void;
+}
+
 export class LoraModel {
   readonly shape: LoraShape;
-  readonly #modelName: string;
-  readonly #onDispose: () => void;
+  readonly #options: LoraModelOptions;
   readonly #values: Arena;
   readonly #gradients: Arena;
   readonly #optimizer: AdamW;
 
-  constructor(
-    shape: LoraShape,
-    seed: number,
-    { modelName, onDispose }: { readonly modelName: string; readonly onDispose: () => void },
-  ) {
+  constructor(shape: LoraShape, seed: number, options: LoraModelOptions) {
     this.shape = shape;
-    this.#modelName = modelName;
-    this.#onDispose = onDispose;
+    this.#options = options;
     const { layout, trained } = shape.parts;
     this.#values = new Arena(layout);
     this.#gradients = new Arena(layout);
@@ -109,7 +108,7 @@ export class LoraModel {
     this.#optimizer.dispose();
     this.#values.dispose();
     this.#gradients.dispose();
-    this.#onDispose();
+    this.#options.onDispose();
   }
 
   #checkpointParts(): CheckpointParts {
@@ -119,7 +118,7 @@ export class LoraModel {
       optimizer: this.#optimizer,
       // No loss of a server has an entropy bonus; checkpoints of runs have its state.
       entropyControl: new EntropyControl(defaultLossSettings),
-      modelName: this.#modelName,
+      modelName: this.#options.modelName,
       adapters: { settings, adapters: parts.trained.adapters! },
       whole: false,
       tiedEmbeddings: parts.architecture.config.tiedEmbeddings,

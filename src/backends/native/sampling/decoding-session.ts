@@ -4,7 +4,7 @@ import { decodingTaps } from '../../../models/convolution.ts';
 import { type DecodingGraphOptions, decodingGraph, nextCacheName } from '../../../models/decoding-graph.ts';
 import { decodingGates } from '../../../models/delta-rule.ts';
 import type { Architecture } from '../../../models/families.ts';
-import type { CacheType } from '../../../models/model-config.ts';
+import type { CacheType, ModelConfig } from '../../../models/model-config.ts';
 import type { Binding } from '../../../runtime/binding.ts';
 import { allocate, type NativeBuffer } from '../../../runtime/buffers.ts';
 import type { Device } from '../../../runtime/device.ts';
@@ -43,10 +43,7 @@ export interface DecodingStep {
 }
 
 export class DecodingSession {
-  readonly vocabularySize: number;
-  /** See `ModelConfig`. */
-  readonly convolutionLength: number | undefined;
-  readonly hasDeltaRule: boolean;
+  readonly config: ModelConfig;
   readonly device: Device;
   /** The type of the keys and values in the caches that runs update. */
   readonly cacheType: CacheType;
@@ -58,9 +55,7 @@ export class DecodingSession {
   constructor(options: DecodingSessionOptions) {
     const { architecture, graph, frozen, values, session } = options;
     const outputs = decodingGraph(architecture, { ...graph, customOperators: hasCustomOperators(session) });
-    this.vocabularySize = architecture.config.vocabularySize;
-    this.convolutionLength = architecture.config.convolutionLength;
-    this.hasDeltaRule = architecture.config.deltaRule !== undefined;
+    this.config = architecture.config;
     this.#graph = compileGraph(outputs, frozen, {
       ...session,
       name: 'sampling',
@@ -96,29 +91,21 @@ export class DecodingSession {
   }
 }
 
-type DecodingTraits = Pick<DecodingSession, 'vocabularySize' | 'inputs' | 'convolutionLength' | 'hasDeltaRule'>;
-
 /**
  * Successive runs over one batch. Whatever stays the same stays bound: the parameters, the caches until they are released (a model has dozens),
  * and the small inputs and the scores as long as steps have the same size.
  */
 export class Decoding implements Disposable {
   readonly #binding: Binding;
-  readonly #vocabularySize: number;
-  readonly #inputs: ReadonlySet<string>;
-  readonly #convolutionLength: number | undefined;
-  readonly #hasDeltaRule: boolean;
+  readonly #session: Pick<DecodingSession, 'config' | 'inputs'>;
   readonly #scores = new ScoreBuffers();
   #tensors: StepTensors | undefined;
   /** The caches that are bound. */
   #caches: DecodingStep['caches'] = new Map();
 
-  constructor(binding: Binding, session: DecodingTraits) {
+  constructor(binding: Binding, session: Pick<DecodingSession, 'config' | 'inputs'>) {
     this.#binding = binding;
-    this.#inputs = session.inputs;
-    this.#vocabularySize = session.vocabularySize;
-    this.#convolutionLength = session.convolutionLength;
-    this.#hasDeltaRule = session.hasDeltaRule;
+    this.#session = session;
   }
 
   /** Runs one step and calls `consume` for each scored position. The scores are valid only during that call. */
@@ -136,7 +123,7 @@ export class Decoding implements Disposable {
       inputs.forgets.buffer.data.set(forgets);
     }
     if (inputs.taps && inputs.kept) {
-      const { taps, kept } = decodingTaps(last, width, this.#convolutionLength!);
+      const { taps, kept } = decodingTaps(last, width, this.#session.config.convolutionLength!);
       write(inputs.taps, taps);
       write(inputs.kept, kept);
     }
@@ -144,7 +131,7 @@ export class Decoding implements Disposable {
     this.#bindCaches(caches);
     // Reading prompts takes longer than the decoding steps before it.
     await (width === 1 ? this.#binding.run() : this.#binding.runAside());
-    const size = this.#vocabularySize;
+    const { vocabularySize: size } = this.#session.config;
     for (const position of scored.keys()) {
       const [start, end] = [position * size, (position + 1) * size];
       consume(position, {
@@ -160,10 +147,9 @@ export class Decoding implements Disposable {
     const { ids, scored } = this.#tensors?.inputs ?? {};
     if (ids?.shape[0] === rows && ids.shape[1] === width && scored!.shape[0] === positions) return this.#tensors!;
     this.#tensors?.memory.dispose();
-    const size = this.#vocabularySize;
+    const { vocabularySize: size, convolutionLength: length, deltaRule } = this.#session.config;
     this.#scores.fit(positions * size);
     const memory = new RunTensors();
-    const length = this.#convolutionLength;
     const inputs = {
       ids: memory.create('int64', [rows, width]),
       last_positions: memory.create('int64', [rows]),
@@ -174,7 +160,7 @@ export class Decoding implements Disposable {
         taps: memory.create('int64', [rows * width, length]),
         kept: memory.create('int64', [rows, length - 1]),
       }),
-      ...(this.#hasDeltaRule && {
+      ...(deltaRule && {
         is_token: memory.create('float32', [rows * width, 1]),
         forgets: memory.create('float32', [rows * width, 1]),
       }),
@@ -186,7 +172,7 @@ export class Decoding implements Disposable {
       probabilities: memory.view(this.#scores.probabilities.slice(0, positions * size), [positions, size]),
       logTotals: memory.create('float32', [positions, 1]),
     };
-    bindInputs(this.#binding, this.#inputs, Object.entries(inputs));
+    bindInputs(this.#binding, this.#session.inputs, Object.entries(inputs));
     this.#binding
       .output('logits', tensors.logits)
       .output('probabilities', tensors.probabilities)

@@ -18,19 +18,16 @@ export interface NativePolicyOptions extends Pick<SampledModel, 'contextLength' 
 export class NativePolicy implements Policy {
   readonly contextLength: number;
   readonly adjusts = true;
-  readonly #config: ModelConfig;
+  readonly #options: NativePolicyOptions;
   readonly #model: SampledModel;
-  readonly #cacheBudget: number;
-  readonly #open: NativePolicyOptions['open'];
   /** The sessions that were needed so far, by whether they are batch-invariant. */
   readonly #sessions = new Map<boolean, SamplingSession>();
 
-  constructor({ config, contextLength, updated, open, cacheBudget }: NativePolicyOptions) {
+  constructor(options: NativePolicyOptions) {
+    const { config, contextLength, updated } = options;
     this.contextLength = contextLength;
-    this.#config = config;
+    this.#options = options;
     this.#model = { contextLength, vocabularySize: config.vocabularySize, updated };
-    this.#cacheBudget = cacheBudget;
-    this.#open = open;
   }
 
   async sample(requests: readonly SampleRequest[], options: SamplingOptions): Promise<Completion[]> {
@@ -48,8 +45,7 @@ export class NativePolicy implements Policy {
     onEnd: (result: T, index: number) => void,
   ): Promise<void> {
     using lease = this.#session(options.batchInvariant ?? false).lease();
-    const { session } = lease;
-    using batch = new RowBatch({ session, config: this.#config, cacheBudget: this.#cacheBudget, sampling: options });
+    using batch = new RowBatch({ ...this.#options, session: lease.session, sampling: options });
     const queue = new DialogueQueue<T>();
     await queue.begin(dialogues);
     while (!queue.isEmpty || !batch.isEmpty || (await options.awaitArrivals?.())) {
@@ -68,7 +64,7 @@ export class NativePolicy implements Policy {
 
   async textLogprobs(texts: readonly (readonly number[])[], options?: ScoringOptions): Promise<ScoredText[]> {
     using lease = this.#session(false).lease();
-    const reader = { session: lease.session, config: this.#config, model: this.#model };
+    const reader = { session: lease.session, config: this.#options.config, model: this.#model };
     return await textLogprobs(texts, reader, options);
   }
 
@@ -77,7 +73,7 @@ export class NativePolicy implements Policy {
   }
 
   #session(batchInvariant: boolean): SamplingSession {
-    const session = this.#sessions.get(batchInvariant) ?? this.#open({ batchInvariant });
+    const session = this.#sessions.get(batchInvariant) ?? this.#options.open({ batchInvariant });
     this.#sessions.set(batchInvariant, session);
     return session;
   }

@@ -27,7 +27,7 @@ export function makeCommand(cli: Cli): Command {
 
 async function stop(cli: Cli, name: string, timeout: number) {
   const { readSweep } = await import('../../../sweep/sweep-files.ts');
-  if (readSweep(name)) return (await import('./stop-sweep.ts')).stopSweep(cli, name, timeout);
+  if (readSweep(name)) return stopSweep(cli, name, timeout);
   const { output } = cli;
   const { readCheckpointPointer } = await import('../../../runs/checkpoints.ts');
   const { findRun, isActive } = await import('../../../runs/read-run.ts');
@@ -43,6 +43,20 @@ async function stop(cli: Cli, name: string, timeout: number) {
     { run: { ...record, dir: directory }, asked, ...(checkpoint !== undefined && { checkpoint }) },
     `${directory}: ${asked ? where : `was not running: ${where}`}, ${saved}`,
     isActive(record) ? stillRunning(`still running after ${timeout} s, at step ${record.step}`, hint) : undefined,
+  );
+}
+
+/** Prints how far the sweep was, or that it has not ended yet. */
+async function stopSweep({ output }: Cli, directory: string, timeout: number) {
+  const { stopSweep: stop } = await import('../../../sweep/stop-sweep.ts');
+  const { record, asked } = (await stop(directory, { timeout }))!;
+  const { status, trials: _, config: __, ...others } = record;
+  const hint = `its runs end after their current steps; wait for it: ${call('wait', directory)}`;
+  return output.result(
+    'sweep.stopped/1',
+    { sweep: { dir: directory, ...others, status }, asked },
+    `${directory}: ${asked ? status : `was not running: ${status}`}${status === 'completed' ? '' : '; the same gradus sweep with --resume continues it'}`,
+    status === 'running' ? stillRunning(`still running after ${timeout} s`, hint) : undefined,
   );
 }
 
