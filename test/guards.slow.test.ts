@@ -89,6 +89,7 @@ test('a sampler that differs by more than five times what rounding explains stop
     assert.throws(() => assertSamplerAgrees({ [metric]: difference }, tolerance), {
       code: 'SAMPLER_DIVERGED',
       kind: 'failed',
+      hint: /lower learning_rate; else native\.rollout_dtype/,
     });
   }
   const dropout = { ...configDefaults, lora: { ...configDefaults.lora!, dropout: 0.1 } };
