@@ -17,7 +17,11 @@ export function conforming<T>(
   },
 ): T {
   const { code, about } = refusal;
-  const { properties, additionalProperties = false } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  const {
+    properties,
+    required = [],
+    additionalProperties = false,
+  } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   const keys = Object.keys(properties ?? {});
   if (properties && additionalProperties === false && typeof value === 'object' && value !== null)
     assertKnownNames(value, keys, { code });
@@ -25,9 +29,16 @@ export function conforming<T>(
   if (result.success) return result.data;
   const { path, fault } = schemaFault(result.error);
   throw new GradusError(code, fault, {
-    ...(about !== undefined && { hint: `${about}; its keys: ${keys.join(', ')}` }),
+    ...(about !== undefined && { hint: `${about}; ${listOf(keys, required)}` }),
     ...(path !== '' && { path }),
   });
+}
+
+/** The keys, required ones first and named as such. */
+function listOf(keys: readonly string[], required: readonly string[]): string {
+  const others = keys.filter((key) => !required.includes(key));
+  if (required.length === 0) return `its keys: ${keys.join(', ')}`;
+  return `it needs ${required.join(', ')}${others.length > 0 ? `, and may have ${others.join(', ')}` : ''}`;
 }
 
 /** Checks the options of a function that programs call, since TypeScript does not check ranges. Throws `OPTION_INVALID` for the first that is invalid or unknown; undefined ones count as absent. */

@@ -9,26 +9,55 @@ import { type CodeLanguage, harnesses, harnessInput } from './code-harness.ts';
 import { functionNamed, type Tests, testsOf } from './code-trials.ts';
 
 export const codeTestsConfig = z.strictObject({
-  /** The programming language of the completions. @default 'python' */
-  language: z.enum(['python', 'javascript', 'typescript']).exactOptional(),
-  /**
-   * The column with a row's tests: one statement or a list of statements that throw if the code is wrong, such as `assert add(1, 2) == 3`; or inputs and outputs,
-   * such as `{"inputs": ["1 2\n"], "outputs": ["3"]}` or `[{"input": "1 2\n", "output": "3"}]`, for a program that reads from stdin, or with `fn_name` for a
-   * function. @default 'tests'
-   */
-  tests_column: z.string().exactOptional(),
-  /** Whether the reward is the fraction of tests that pass. Otherwise it is 1 if all pass, else 0. @default false */
-  partial_credit: z.boolean().exactOptional(),
-  /** Seconds for a completion and all its tests. `reward_timeout` does not count in a configuration: completions wait for one another. @default 5 */
-  timeout_s: z.number().positive().max(30).exactOptional(),
-  /** Megabytes of memory for a completion with all the processes that it starts; without a sandbox, for each. @default 256 */
-  memory_mb: z.int().min(32).exactOptional(),
-  /** Megabytes of a file, and of all files in each of the two folders that a sandbox has for them. @default 16 */
-  file_mb: z.int().positive().exactOptional(),
-  /** Maximum number of completions that run at the same time, those of all groups together. @default 2 */
-  concurrency: z.int().positive().exactOptional(),
-  /** Whether to run code with the user's own permissions if the system cannot isolate it from files and network. @default false */
-  allow_unsandboxed: z.boolean().exactOptional(),
+  language: z
+    .enum(['python', 'javascript', 'typescript'])
+    .exactOptional()
+    .describe(`the programming language of the completions (default: 'python')`),
+  tests_column: z
+    .string()
+    .exactOptional()
+    .describe(
+      `the column with a row's tests: one statement or a list of statements that throw if the code is wrong, such as assert add(1, 2) == 3; or inputs and outputs, such as {"inputs": ["1 2\\n"], "outputs": ["3"]} or [{"input": "1 2\\n", "output": "3"}], for a program that reads from stdin, or with fn_name for a function (default: 'tests')`,
+    ),
+  partial_credit: z
+    .boolean()
+    .exactOptional()
+    .describe(
+      'whether the reward is the fraction of tests that pass. Otherwise it is 1 if all pass, else 0 (default: false)',
+    ),
+  timeout_s: z
+    .number()
+    .positive()
+    .max(30)
+    .exactOptional()
+    .describe(
+      'seconds for a completion and all its tests. reward_timeout does not count in a configuration: completions wait for one another (default: 5)',
+    ),
+  memory_mb: z
+    .int()
+    .min(32)
+    .exactOptional()
+    .describe(
+      'megabytes of memory for a completion with all the processes that it starts; without a sandbox, for each (default: 256)',
+    ),
+  file_mb: z
+    .int()
+    .positive()
+    .exactOptional()
+    .describe(
+      'megabytes of a file, and of all files in each of the two folders that a sandbox has for them (default: 16)',
+    ),
+  concurrency: z
+    .int()
+    .positive()
+    .exactOptional()
+    .describe('maximum number of completions that run at the same time, those of all groups together (default: 2)'),
+  allow_unsandboxed: z
+    .boolean()
+    .exactOptional()
+    .describe(
+      `whether to run code with the user's own permissions if the system cannot isolate it from files and network (default: false)`,
+    ),
 });
 export type CodeTestsConfig = Recorded<typeof codeTestsConfig>;
 

@@ -5,10 +5,8 @@ import type { RewardFunction } from '../scoring.ts';
 import { compareWithGold, goldAnswerInvalid } from './gold-answers.ts';
 
 export const containsConfig = z.strictObject({
-  /** The column with the right answer. @default 'answer' */
-  answer_column: z.string().exactOptional(),
-  /** Whether `Paris` is found in `PARIS`. @default false */
-  ignore_case: z.boolean().exactOptional(),
+  answer_column: z.string().exactOptional().describe(`the column with the right answer (default: 'answer')`),
+  ignore_case: z.boolean().exactOptional().describe('whether Paris is found in PARIS (default: false)'),
 });
 export type ContainsConfig = Recorded<typeof containsConfig>;
 

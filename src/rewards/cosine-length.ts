@@ -5,20 +5,22 @@ import type { RewardFunction } from '../scoring.ts';
 import { type MathVerifyConfig, mathVerify } from './math-verify.ts';
 
 export const cosineLengthConfig = z.strictObject({
-  /** The length in tokens at which the schedule ends; longer completions score as if they had this length. */
-  max_tokens: z.int().positive(),
-  /** The column with the right answer, compared by `math_verify`. @default 'answer' */
-  answer_column: z.string().exactOptional(),
-  /** How answers are compared; see `math_verify`. @default 'strict' */
-  mode: z.enum(['strict', 'lenient']).exactOptional(),
-  /** Score of a wrong answer of length 0. @default -1 */
-  min_value_wrong: z.number().exactOptional(),
-  /** Score of a wrong answer of length `max_tokens`. @default -0.5 */
-  max_value_wrong: z.number().exactOptional(),
-  /** Score of a right answer of length `max_tokens`. @default 0.5 */
-  min_value_correct: z.number().exactOptional(),
-  /** Score of a right answer of length 0. @default 1 */
-  max_value_correct: z.number().exactOptional(),
+  max_tokens: z
+    .int()
+    .positive()
+    .describe('the length in tokens at which the schedule ends; longer completions score as if they had this length'),
+  answer_column: z
+    .string()
+    .exactOptional()
+    .describe(`the column with the right answer, compared by math_verify (default: 'answer')`),
+  mode: z
+    .enum(['strict', 'lenient'])
+    .exactOptional()
+    .describe(`how answers are compared; see math_verify (default: 'strict')`),
+  min_value_wrong: z.number().exactOptional().describe('score of a wrong answer of length 0 (default: -1)'),
+  max_value_wrong: z.number().exactOptional().describe('score of a wrong answer of length max_tokens (default: -0.5)'),
+  min_value_correct: z.number().exactOptional().describe('score of a right answer of length max_tokens (default: 0.5)'),
+  max_value_correct: z.number().exactOptional().describe('score of a right answer of length 0 (default: 1)'),
 });
 export type CosineLengthConfig = Recorded<typeof cosineLengthConfig>;
 

@@ -4,8 +4,11 @@ import type { Recorded } from '../common/recorded.ts';
 import type { RewardFunction } from '../scoring.ts';
 
 export const diversityConfig = z.strictObject({
-  /** The score of a completion that is equal to all others of its group; at most 0. @default -1 */
-  max_penalty: z.number().nonpositive().exactOptional(),
+  max_penalty: z
+    .number()
+    .nonpositive()
+    .exactOptional()
+    .describe('the score of a completion that is equal to all others of its group; at most 0 (default: -1)'),
 });
 export type DiversityConfig = Recorded<typeof diversityConfig>;
 

@@ -6,10 +6,11 @@ import { qaAnswerConfig, qaReward } from './qa-answer.ts';
 import { normaliseQaText } from './qa-text.ts';
 
 export const exactMatchConfig = qaAnswerConfig.extend({
-  /** Whether `Paris` equals `PARIS`. @default false */
-  ignore_case: z.boolean().exactOptional(),
-  /** `squad` ignores case, punctuation and articles, as the evaluation of SQuAD does. @default 'none' */
-  normalisation: z.enum(['none', 'squad']).exactOptional(),
+  ignore_case: z.boolean().exactOptional().describe('whether Paris equals PARIS (default: false)'),
+  normalisation: z
+    .enum(['none', 'squad'])
+    .exactOptional()
+    .describe("squad ignores case, punctuation and articles, as the evaluation of SQuAD does (default: 'none')"),
 });
 export type ExactMatchConfig = Recorded<typeof exactMatchConfig>;
 

@@ -8,15 +8,26 @@ import { blocksOf } from './fenced-blocks.ts';
 
 export const jsonSchemaConfig = z
   .strictObject({
-    /**
-     * A JSON Schema of draft 2020-12, or the draft (2019-09, 7, 6, 4) that its `$schema` names; as JSON text its numbers are exact, even beyond 2⁵³. `format` and
-     * other annotations restrict nothing.
-     */
-    schema: z.union([z.record(z.string(), z.unknown()), z.boolean(), z.string()]).exactOptional(),
-    /** The column with the schema of each row, as an object or as JSON text, in place of `schema`. Rows without one are not scored. */
-    schema_column: z.string().exactOptional(),
-    /** The score of JSON that does not conform to the schema, between 0 and 1, as partial credit. @default 0 */
-    parsed_score: z.number().min(0).max(1).exactOptional(),
+    schema: z
+      .union([z.record(z.string(), z.unknown()), z.boolean(), z.string()])
+      .exactOptional()
+      .describe(
+        'a JSON Schema of draft 2020-12, or the draft (2019-09, 7, 6, 4) that its $schema names; as JSON text its numbers are exact, even beyond 2⁵³. format and other annotations restrict nothing',
+      ),
+    schema_column: z
+      .string()
+      .exactOptional()
+      .describe(
+        'the column with the schema of each row, as an object or as JSON text, in place of schema. Rows without one are not scored',
+      ),
+    parsed_score: z
+      .number()
+      .min(0)
+      .max(1)
+      .exactOptional()
+      .describe(
+        'the score of JSON that does not conform to the schema, between 0 and 1, as partial credit (default: 0)',
+      ),
   })
   .refine(({ schema, schema_column }) => (schema === undefined) !== (schema_column === undefined), {
     error: 'it needs either schema or schema_column',

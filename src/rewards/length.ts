@@ -5,12 +5,17 @@ import type { RewardFunction } from '../scoring.ts';
 
 export const lengthConfig = z
   .strictObject({
-    /** The shortest length that scores 1; below it the score is length ÷ `min`. */
-    min: z.int().positive().exactOptional(),
-    /** The longest length that scores 1; above it the score falls linearly to 0 at twice this length. */
-    max: z.int().positive().exactOptional(),
-    /** @default 'tokens' */
-    unit: z.enum(['tokens', 'words', 'characters']).exactOptional(),
+    min: z
+      .int()
+      .positive()
+      .exactOptional()
+      .describe('the shortest length that scores 1; below it the score is length ÷ min'),
+    max: z
+      .int()
+      .positive()
+      .exactOptional()
+      .describe('the longest length that scores 1; above it the score falls linearly to 0 at twice this length'),
+    unit: z.enum(['tokens', 'words', 'characters']).exactOptional().describe(`what is counted (default: 'tokens')`),
   })
   .refine(({ min, max }) => min !== undefined || max !== undefined, 'give min, max or both')
   .refine(({ min = 0, max = Number.POSITIVE_INFINITY }) => min <= max, 'min is above max');

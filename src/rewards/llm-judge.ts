@@ -11,23 +11,44 @@ import type { RewardFunction } from '../scoring.ts';
 import { atMost } from './at-most.ts';
 
 export const llmJudgeConfig = z.strictObject({
-  /** The URL of the endpoint up to and including the version, for example `http://127.0.0.1:11434/v1`. */
-  base_url: z.url({ protocol: /^https?$/ }),
-  model: z.string().min(1),
-  /** Instructions for the judge: what makes a completion good. */
-  rubric: z.string().min(1),
-  /** The best score that the judge may give; the reward is its score divided by this. @default 10 */
-  scale: z.number().positive().exactOptional(),
-  /** A column with a reference answer to show to the judge. @default none */
-  reference_column: z.string().exactOptional(),
-  /** The name of the environment variable with the API key. @default none */
-  api_key_env: z.string().min(1).exactOptional(),
-  /** Time limit of one request, in seconds. `reward_timeout` does not count in a configuration: requests may wait for one another. @default 10 */
-  timeout_s: z.number().positive().exactOptional(),
-  /** How often a request is repeated after a network or server failure, or an answer without a score. @default 2 */
-  retries: z.int().nonnegative().exactOptional(),
-  /** Maximum number of requests at the same time, those for all groups together. @default 8 */
-  concurrency: z.int().positive().exactOptional(),
+  base_url: z
+    .url({ protocol: /^https?$/ })
+    .describe('the URL of the endpoint up to and including the version, for example http://127.0.0.1:11434/v1'),
+  model: z.string().min(1).describe('the name of the model there'),
+  rubric: z.string().min(1).describe('instructions for the judge: what makes a completion good'),
+  scale: z
+    .number()
+    .positive()
+    .exactOptional()
+    .describe('the best score that the judge may give; the reward is its score divided by this (default: 10)'),
+  reference_column: z
+    .string()
+    .exactOptional()
+    .describe('a column with a reference answer to show to the judge (default: none)'),
+  api_key_env: z
+    .string()
+    .min(1)
+    .exactOptional()
+    .describe('the name of the environment variable with the API key (default: none)'),
+  timeout_s: z
+    .number()
+    .positive()
+    .exactOptional()
+    .describe(
+      'time limit of one request, in seconds. reward_timeout does not count in a configuration: requests may wait for one another (default: 10)',
+    ),
+  retries: z
+    .int()
+    .nonnegative()
+    .exactOptional()
+    .describe(
+      'how often a request is repeated after a network or server failure, or an answer without a score (default: 2)',
+    ),
+  concurrency: z
+    .int()
+    .positive()
+    .exactOptional()
+    .describe('maximum number of requests at the same time, those for all groups together (default: 8)'),
 });
 export type LlmJudgeConfig = Recorded<typeof llmJudgeConfig>;
 

@@ -6,15 +6,18 @@ import { compareWithGold, goldAnswerInvalid, logModes } from './gold-answers.ts'
 import { areEquivalent, type EquivalenceMode, readAnswer, readGold } from './math/verify.ts';
 
 export const mathVerifyConfig = z.strictObject({
-  /** The column with the right answer: `72`, `\frac{1}{2}`, or a text that ends in `#### 72`, a box or a formula. @default 'answer' */
-  answer_column: z.string().exactOptional(),
-  /**
-   * - `strict`: names of variables matter, ordered and unordered answers differ, as do `12.5\%` and 12.5, and an interval and an inequality;
-   * - `lenient`: variables are matched in order of appearance, sets equal tuples, inequalities equal intervals.
-   *
-   * @default 'strict'
-   */
-  mode: z.enum(['strict', 'lenient']).exactOptional(),
+  answer_column: z
+    .string()
+    .exactOptional()
+    .describe(
+      `the column with the right answer: 72, \\frac{1}{2}, or a text that ends in #### 72, a box or a formula (default: 'answer')`,
+    ),
+  mode: z
+    .enum(['strict', 'lenient'])
+    .exactOptional()
+    .describe(
+      "strict: names of variables matter, ordered and unordered answers differ, as do 12.5 % and 12.5, and an interval and an inequality; lenient: variables are matched in order of appearance, sets equal tuples, inequalities equal intervals (default: 'strict')",
+    ),
 });
 export type MathVerifyConfig = Recorded<typeof mathVerifyConfig>;
 

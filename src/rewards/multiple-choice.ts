@@ -6,13 +6,19 @@ import { compareWithGold, goldAnswerInvalid } from './gold-answers.ts';
 import { choiceFinder } from './stated-choice.ts';
 
 export const multipleChoiceConfig = z.strictObject({
-  /** The column with the right letter: `B`, `(B)`, `B.` or `B) Paris`; also a number, if `letters` has digits. @default 'answer' */
-  answer_column: z.string().exactOptional(),
-  /** The letters to choose from, as the prompt shows them; digits where it shows digits, such as `0123` or `ABCDE1234`. @default 'ABCDEFGHIJ' */
+  answer_column: z
+    .string()
+    .exactOptional()
+    .describe(
+      `the column with the right letter: B, (B), B. or B) Paris; also a number, if letters has digits (default: 'answer')`,
+    ),
   letters: z
     .string()
     .regex(/^[A-Z\d]{2,36}$/, 'letters are two or more capitals or digits, for example ABCD')
-    .exactOptional(),
+    .exactOptional()
+    .describe(
+      `the letters to choose from, as the prompt shows them; digits where it shows digits, such as 0123 or ABCDE1234 (default: 'ABCDEFGHIJ')`,
+    ),
 });
 export type MultipleChoiceConfig = Recorded<typeof multipleChoiceConfig>;
 

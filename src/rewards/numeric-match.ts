@@ -8,18 +8,29 @@ import { lastNumber } from './last-number.ts';
 import { regexSource } from './regex-source.ts';
 
 export const numericMatchConfig = z.strictObject({
-  /** The column with the right answer. Its last number counts, after `####` if that occurs. @default 'answer' */
-  answer_column: z.string().exactOptional(),
-  /** A regular expression whose first group holds the answer; the last match counts. @default the last number of the completion */
-  pattern: regexSource.exactOptional(),
-  /** The largest absolute difference that still counts as equal. @default 1e-6 */
-  tolerance: z.number().nonnegative().exactOptional(),
-  /**
-   * The largest difference that still counts as equal, as a share of the larger number, so that 1.7e-19 is not 1.6e-19.
-   *
-   * @default 1e-3; none if `tolerance` is set
-   */
-  relative_tolerance: z.number().nonnegative().exactOptional(),
+  answer_column: z
+    .string()
+    .exactOptional()
+    .describe(
+      `the column with the right answer. Its last number counts, after #### if that occurs (default: 'answer')`,
+    ),
+  pattern: regexSource
+    .exactOptional()
+    .describe(
+      'a regular expression whose first group holds the answer; the last match counts (default: the last number of the completion)',
+    ),
+  tolerance: z
+    .number()
+    .nonnegative()
+    .exactOptional()
+    .describe('the largest absolute difference that still counts as equal (default: 1e-6)'),
+  relative_tolerance: z
+    .number()
+    .nonnegative()
+    .exactOptional()
+    .describe(
+      'the largest difference that still counts as equal, as a share of the larger number, so that 1.7e-19 is not 1.6e-19 (default: 1e-3; none if tolerance is set)',
+    ),
 });
 export type NumericMatchConfig = Recorded<typeof numericMatchConfig>;
 

@@ -5,10 +5,11 @@ import type { RewardFunction } from '../scoring.ts';
 
 export const overlongConfig = z
   .strictObject({
-    /** The length in tokens from which the score is −1, usually `max_completion_length`. */
-    max_tokens: z.int().positive(),
-    /** How many tokens before `max_tokens` the penalty begins. */
-    buffer_tokens: z.int().nonnegative(),
+    max_tokens: z
+      .int()
+      .positive()
+      .describe('the length in tokens from which the score is −1, usually max_completion_length'),
+    buffer_tokens: z.int().nonnegative().describe('how many tokens before max_tokens the penalty begins'),
   })
   .refine(({ max_tokens, buffer_tokens }) => buffer_tokens <= max_tokens, 'buffer_tokens is above max_tokens');
 export type OverlongConfig = Recorded<typeof overlongConfig>;

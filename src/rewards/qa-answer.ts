@@ -6,12 +6,20 @@ import { compareWithGold } from './gold-answers.ts';
 import { xmlContent } from './sections.ts';
 
 export const qaAnswerConfig = z.strictObject({
-  /** The column with the right answer, or a list of acceptable answers, of which the best match counts. @default 'answer' */
-  answer_column: z.string().exactOptional(),
-  /** A column with a list of further acceptable answers. */
-  aliases_column: z.string().exactOptional(),
-  /** The tag around the answer, for example `answer` for `<answer>…</answer>`; without that section the score is 0. @default the whole completion */
-  tag: z.string().min(1).exactOptional(),
+  answer_column: z
+    .string()
+    .exactOptional()
+    .describe(
+      `the column with the right answer, or a list of acceptable answers, of which the best match counts (default: 'answer')`,
+    ),
+  aliases_column: z.string().exactOptional().describe('a column with a list of further acceptable answers'),
+  tag: z
+    .string()
+    .min(1)
+    .exactOptional()
+    .describe(
+      'the tag around the answer, for example answer for <answer>…</answer>; without that section the score is 0 (default: the whole completion)',
+    ),
 });
 export type QaAnswerConfig = Recorded<typeof qaAnswerConfig>;
 

@@ -6,13 +6,14 @@ import type { RewardFunction } from '../scoring.ts';
 import { regexSource } from './regex-source.ts';
 
 export const regexMatchConfig = z.strictObject({
-  /** The regular expression, in JavaScript's syntax; `^` and `$` match at the start and end of the completion. */
-  pattern: regexSource,
-  /** Flags of the expression, of `imsuv`. @default 's', so that `.` matches line feeds too */
+  pattern: regexSource.describe(
+    `the regular expression, in JavaScript's syntax; ^ and $ match at the start and end of the completion`,
+  ),
   flags: z
     .string()
     .regex(/^(?!.*(.).*\1)(?!.*u.*v|.*v.*u)[imsuv]*$/, 'flags are some of i, m, s and one of u, v')
-    .exactOptional(),
+    .exactOptional()
+    .describe(`flags of the expression, of imsuv (default: 's', so that . matches line feeds too)`),
 });
 export type RegexMatchConfig = Recorded<typeof regexMatchConfig>;
 

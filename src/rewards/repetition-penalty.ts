@@ -4,10 +4,12 @@ import type { Recorded } from '../common/recorded.ts';
 import type { RewardFunction } from '../scoring.ts';
 
 export const repetitionPenaltyConfig = z.strictObject({
-  /** Number of words in an n-gram. @default 3 */
-  ngram_size: z.int().positive().exactOptional(),
-  /** The score that a completion of nothing but repetitions approaches; at most 0. @default -1 */
-  max_penalty: z.number().nonpositive().exactOptional(),
+  ngram_size: z.int().positive().exactOptional().describe('number of words in an n-gram (default: 3)'),
+  max_penalty: z
+    .number()
+    .nonpositive()
+    .exactOptional()
+    .describe('the score that a completion of nothing but repetitions approaches; at most 0 (default: -1)'),
 });
 export type RepetitionPenaltyConfig = Recorded<typeof repetitionPenaltyConfig>;
 

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { z } from 'zod';
+import { tasksets } from '../tasksets/tasksets.ts';
 import { shippedRewards } from '../user-code/rewards/shipped-rewards.ts';
 
 const path = join(import.meta.dirname, '..', '..', 'docs/rewards.md');
@@ -25,4 +26,14 @@ test('docs/rewards.md lists every reward and its settings', () => {
   assert.match(current, /\| `math_verify` \|/);
   if (process.env.GRADUS_WRITE_REPORT) writeFileSync(path, current);
   assert.equal(readFileSync(path, 'utf8'), current, 'docs/rewards.md is not current');
+});
+
+test('every setting says what it does, for those who read the JSON Schema', () => {
+  for (const [name, { config }] of Object.entries({ ...shippedRewards, ...tasksets })) {
+    const { properties = {} } = z.toJSONSchema(config, { io: 'input' });
+    const silent = Object.entries(properties).filter(
+      ([, property]) => (property as { description?: string }).description === undefined,
+    );
+    assert.deepEqual([name, silent.map(([key]) => key)], [name, []]);
+  }
 });

@@ -7,12 +7,17 @@ import { regexSource } from './regex-source.ts';
 
 export const styleConfig = z
   .strictObject({
-    /** Regular expressions that a completion should match. @default [] */
-    wanted: z.array(regexSource).readonly().exactOptional(),
-    /** Regular expressions that a completion should not match, for example `as an AI`. @default [] */
-    unwanted: z.array(regexSource).readonly().exactOptional(),
-    /** @default true */
-    ignore_case: z.boolean().exactOptional(),
+    wanted: z
+      .array(regexSource)
+      .readonly()
+      .exactOptional()
+      .describe('regular expressions that a completion should match (default: [])'),
+    unwanted: z
+      .array(regexSource)
+      .readonly()
+      .exactOptional()
+      .describe('regular expressions that a completion should not match, for example as an AI (default: [])'),
+    ignore_case: z.boolean().exactOptional().describe('whether case makes no difference (default: true)'),
   })
   .refine(({ wanted = [], unwanted = [] }) => wanted.length + unwanted.length > 0, 'give wanted or unwanted patterns');
 export type StyleConfig = Recorded<typeof styleConfig>;

@@ -5,8 +5,12 @@ import type { RewardFunction } from '../scoring.ts';
 import { isBlank, splitThinking, withOpening } from './sections.ts';
 
 export const thinkFormatConfig = z.strictObject({
-  /** Whether the prompt already ends in `<think>`, as with some chat templates. @default known from the rendered prompt */
-  is_opened_by_prompt: z.boolean().exactOptional(),
+  is_opened_by_prompt: z
+    .boolean()
+    .exactOptional()
+    .describe(
+      'whether the prompt already ends in <think>, as with some chat templates (default: known from the rendered prompt)',
+    ),
 });
 export type ThinkFormatConfig = Recorded<typeof thinkFormatConfig>;
 

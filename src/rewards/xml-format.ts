@@ -5,23 +5,25 @@ import type { RewardFunction } from '../scoring.ts';
 import { isBlank, withOpening } from './sections.ts';
 
 export const xmlFormatConfig = z.strictObject({
-  /** The sections, in order. @default ['reasoning', 'answer'] */
   tags: z
     .array(z.string().regex(/^[\w-]+$/, 'a tag is made of letters, digits, _ and -'))
     .min(1)
     .refine((tags) => new Set(tags).size === tags.length, 'a tag occurs twice')
     .readonly()
-    .exactOptional(),
-  /**
-   * - `strict`: 1 for the sections and nothing else, 0 otherwise;
-   * - `soft`: 1 for the sections with any text around them, 0 otherwise;
-   * - `incremental`: 1 ÷ (number of tags) for each tag in its place, less 0.001 for each character after the last section.
-   *
-   * @default 'soft'
-   */
-  mode: z.enum(['strict', 'soft', 'incremental']).exactOptional(),
-  /** Whether the prompt already ends in the first tag, such as `<think>`. @default known from the rendered prompt */
-  is_opened_by_prompt: z.boolean().exactOptional(),
+    .exactOptional()
+    .describe(`the sections, in order (default: ['reasoning', 'answer'])`),
+  mode: z
+    .enum(['strict', 'soft', 'incremental'])
+    .exactOptional()
+    .describe(
+      "strict: 1 for the sections and nothing else, 0 otherwise; soft: 1 for the sections with any text around them, 0 otherwise; incremental: 1 ÷ (number of tags) for each tag in its place, less 0.001 for each character after the last section (default: 'soft')",
+    ),
+  is_opened_by_prompt: z
+    .boolean()
+    .exactOptional()
+    .describe(
+      'whether the prompt already ends in the first tag, such as <think> (default: known from the rendered prompt)',
+    ),
 });
 export type XmlFormatConfig = Recorded<typeof xmlFormatConfig>;
 

@@ -21,18 +21,18 @@ const LARGEST_OPERAND = 94_906_265;
 const operand = z.int().min(-LARGEST_OPERAND).max(LARGEST_OPERAND);
 
 export const arithmeticConfig = z.strictObject({
-  /** @default ['+', '*'] */
   operators: z
     .array(z.enum(['+', '-', '*']))
     .min(1)
     .readonly()
-    .exactOptional(),
-  /** The smallest operand; less than `high`. @default 2 */
-  low: operand.exactOptional(),
-  /** The largest operand. @default 9 */
-  high: operand.exactOptional(),
-  /** The question, with `{a}`, `{op}` and `{b}`. @default 'What is {a} {op} {b}? Reply with just the number.' */
-  template: z.string().exactOptional(),
+    .exactOptional()
+    .describe(`the operators of problems (default: ['+', '*'])`),
+  low: operand.exactOptional().describe('the smallest operand; less than high (default: 2)'),
+  high: operand.exactOptional().describe('the largest operand (default: 9)'),
+  template: z
+    .string()
+    .exactOptional()
+    .describe(`the question, with {a}, {op} and {b} (default: 'What is {a} {op} {b}? Reply with just the number.')`),
 });
 export type ArithmeticConfig = Recorded<typeof arithmeticConfig>;
 

@@ -12,20 +12,26 @@ import type { Taskset } from './taskset.ts';
 type Operator = '+' | '-' | '*' | '/';
 
 export const countdownConfig = z.strictObject({
-  /** How many numbers a problem has, from 2 to 6, which is its difficulty. @default 3 */
-  numbers: z.int().min(2).max(6).exactOptional(),
-  /** The largest of the numbers; the smallest is 1. @default 9 */
-  high: z.int().min(2).max(100).exactOptional(),
-  /** The largest target. @default 99 */
-  highest_target: z.int().min(1).max(10_000).exactOptional(),
-  /** The operators from which targets are made; an answer may use all four. @default ['+', '-', '*', '/'] */
+  numbers: z
+    .int()
+    .min(2)
+    .max(6)
+    .exactOptional()
+    .describe('how many numbers a problem has, from 2 to 6, which is its difficulty (default: 3)'),
+  high: z.int().min(2).max(100).exactOptional().describe('the largest of the numbers; the smallest is 1 (default: 9)'),
+  highest_target: z.int().min(1).max(10_000).exactOptional().describe('the largest target (default: 99)'),
   operators: z
     .array(z.enum(['+', '-', '*', '/']))
     .min(1)
     .readonly()
-    .exactOptional(),
-  /** The question, with `{numbers}`, separated by spaces, and `{target}`. @default 'Use each of the numbers … exactly once …' */
-  template: z.string().exactOptional(),
+    .exactOptional()
+    .describe(`the operators from which targets are made; an answer may use all four (default: ['+', '-', '*', '/'])`),
+  template: z
+    .string()
+    .exactOptional()
+    .describe(
+      `the question, with {numbers}, separated by spaces, and {target} (default: 'Use each of the numbers … exactly once …')`,
+    ),
 });
 export type CountdownConfig = Recorded<typeof countdownConfig>;
 

@@ -10,14 +10,15 @@ import type { Taskset } from './taskset.ts';
 const LARGEST_SCALE = 1e6;
 
 export const digitSumConfig = z.strictObject({
-  /** @default 4 */
-  digits: z.int().min(1).max(1024).exactOptional(),
-  /** Digits are from 0 to `vocab` − 1. @default 10 */
-  vocab: z.int().min(2).max(65_536).exactOptional(),
-  /** @default 18 */
-  target: z.int().nonnegative().exactOptional(),
-  /** The distance from the target at which the reward is 1/e. @default 4 */
-  scale: z.number().positive().max(LARGEST_SCALE).exactOptional(),
+  digits: z.int().min(1).max(1024).exactOptional().describe('how many digits a completion has (default: 4)'),
+  vocab: z.int().min(2).max(65_536).exactOptional().describe('digits are from 0 to vocab − 1 (default: 10)'),
+  target: z.int().nonnegative().exactOptional().describe('the sum that they are to have (default: 18)'),
+  scale: z
+    .number()
+    .positive()
+    .max(LARGEST_SCALE)
+    .exactOptional()
+    .describe('the distance from the target at which the reward is 1/e (default: 4)'),
 });
 export type DigitSumConfig = Recorded<typeof digitSumConfig>;
 

@@ -8,17 +8,31 @@ import { drawnRows } from './draw-rows.ts';
 import type { Taskset } from './taskset.ts';
 
 export const letterCountConfig = z.strictObject({
-  /** The length of the shortest words; the length is the difficulty. @default 4 */
-  shortest: z.int().min(1).max(100).exactOptional(),
-  /** The length of the longest words; at least `shortest`. @default 8 */
-  longest: z.int().min(1).max(100).exactOptional(),
-  /** The letters of words; one that is listed twice is drawn twice as often. @default 'aeilnorst', which are few, so that they repeat */
+  shortest: z
+    .int()
+    .min(1)
+    .max(100)
+    .exactOptional()
+    .describe('the length of the shortest words; the length is the difficulty (default: 4)'),
+  longest: z
+    .int()
+    .min(1)
+    .max(100)
+    .exactOptional()
+    .describe('the length of the longest words; at least shortest (default: 8)'),
   alphabet: z
     .string()
     .regex(/^[a-z]{2,}$/, 'expected at least two letters from a to z')
-    .exactOptional(),
-  /** The question, with `{letter}` and `{word}`. @default 'How many times does the letter "{letter}" occur in "{word}"? Reply with just the number.' */
-  template: z.string().exactOptional(),
+    .exactOptional()
+    .describe(
+      `the letters of words; one that is listed twice is drawn twice as often (default: 'aeilnorst', which are few, so that they repeat)`,
+    ),
+  template: z
+    .string()
+    .exactOptional()
+    .describe(
+      `the question, with {letter} and {word} (default: 'How many times does the letter "{letter}" occur in "{word}"? Reply with just the number.')`,
+    ),
 });
 export type LetterCountConfig = Recorded<typeof letterCountConfig>;
 

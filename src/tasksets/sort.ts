@@ -9,17 +9,31 @@ import { drawnRows } from './draw-rows.ts';
 import type { Taskset } from './taskset.ts';
 
 export const sortConfig = z.strictObject({
-  /** The smallest number of letters in a problem; the number is the difficulty. @default 4 */
-  shortest: z.int().min(2).max(100).exactOptional(),
-  /** The largest number of letters; at least `shortest`. @default 6 */
-  longest: z.int().min(2).max(100).exactOptional(),
-  /** The letters to draw from; one that is listed twice is drawn twice as often. @default 'abcdefghijklmnopqrstuvwxyz' */
+  shortest: z
+    .int()
+    .min(2)
+    .max(100)
+    .exactOptional()
+    .describe('the smallest number of letters in a problem; the number is the difficulty (default: 4)'),
+  longest: z
+    .int()
+    .min(2)
+    .max(100)
+    .exactOptional()
+    .describe('the largest number of letters; at least shortest (default: 6)'),
   alphabet: z
     .string()
     .regex(/^[a-z]{2,}$/, 'expected at least two letters from a to z')
-    .exactOptional(),
-  /** The question, with `{letters}`. @default 'Sort these letters alphabetically: {letters}. Reply with just the sorted letters.' */
-  template: z.string().exactOptional(),
+    .exactOptional()
+    .describe(
+      `the letters to draw from; one that is listed twice is drawn twice as often (default: 'abcdefghijklmnopqrstuvwxyz')`,
+    ),
+  template: z
+    .string()
+    .exactOptional()
+    .describe(
+      `the question, with {letters} (default: 'Sort these letters alphabetically: {letters}. Reply with just the sorted letters.')`,
+    ),
 });
 export type SortConfig = Recorded<typeof sortConfig>;
 
