@@ -1,5 +1,6 @@
 // Scripts, notebooks and configurations of TRL and Unsloth, in the forms that public ones have, as projects. Python reads them without running them.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -179,15 +180,23 @@ test('a notebook with an environment, whose cells also have commands of IPython'
     '%pip install trl\n!nvidia-smi',
     'from trl import GRPOConfig, GRPOTrainer\nimport random\n',
     'class Guess:\n    """Guess a number."""\n    def reset(self, **kwargs):\n        self.secret = random.randint(1, 9)\n        return "Guess."\n',
-    'def reward(environments, **kwargs):\n    return [env.secret for env in environments]\n',
-    'trainer = GRPOTrainer(model="Qwen/Qwen3-1.7B", reward_funcs=reward, train_dataset=dataset, environment_factory=Guess,\n    args=GRPOConfig(chat_template_kwargs={"enable_thinking": False}, per_device_train_batch_size=8))',
+    'def low(environments, **kwargs):\n    return [env.secret / 2 for env in environments]\n',
+    'def high(completions, environments, **kwargs):\n    return [env.secret if env.secret > 9 else None for env in environments]\n',
+    'def talk(completions, environments, **kwargs):\n    return [float(len(text)) + env.secret for text, env in zip(completions, environments)]\n',
+    'trainer = GRPOTrainer(model="Qwen/Qwen3-1.7B", reward_funcs=[low, high, talk], train_dataset=dataset, environment_factory=Guess,\n    args=GRPOConfig(chat_template_kwargs={"enable_thinking": False}, per_device_train_batch_size=8))',
   ];
   const notebook = { cells: cells.map((source) => ({ cell_type: 'code', source: source.split(/(?<=\n)/) })) };
   const { config, files, notes } = await migrated('guess.ipynb', JSON.stringify(notebook));
-  assert.equal(config.environment, 'environment.py:Guess');
+  assert.equal(config.environment, 'environment.py:ScoredGuess');
+  assert.equal(config.reward, undefined);
   assert.deepEqual(config.chat_template_kwargs, { enable_thinking: false });
   assert.match(files['environment.py']!, /^import random$[\s\S]*^class Guess:$/m);
-  assert.match(notes.join('\n'), /reward: reward reads environments: give the class .* get_reward\(\)/);
+  assert.match(notes.join('\n'), /reward: talk reads/);
+  assert.doesNotMatch(notes.join('\n'), /reward: (low|high)/);
+  written('environment.py', files['environment.py']!);
+  const played =
+    'from environment import ScoredGuess\ngame = ScoredGuess()\ngame.reset()\ngame.secret = 4\nprint(game.get_reward())';
+  assert.equal(execFileSync('python3', ['-c', played], { cwd: folder, encoding: 'utf8' }).trim(), '2.0');
 });
 
 test('values that the script makes with other packages are told, and modules beside it', async () => {

@@ -55,7 +55,7 @@ export async function migratedTraining(file: string): Promise<MigratedTraining> 
   return {
     files: {
       'grpo.yaml': `${[`From ${file.replace(/^.*[\\/]/, '')}.`, ...all].map((note) => `# ${note}\n`).join('')}${stringify(config, { lineWidth: 0 })}`,
-      ...(script.module !== '' && { [code]: script.module.replace(/^\n+/, '') }),
+      ...(script.module !== '' && { [code]: script.module.replace(/^\n+/, '') + scoredClass(script, given) }),
     },
     notes: all,
   };
@@ -114,9 +114,13 @@ function modelKeys({ model, calls }: TrainingScript, given: Settings): Translate
 
 function dataKeys({ calls, changes_rows, rewards, environment }: TrainingScript): Translated {
   const keys: Record<string, unknown> =
-    environment === null ? { prompt_column: 'prompt' } : { environment: `environment.py:${environment}` };
+    environment === null
+      ? { prompt_column: 'prompt' }
+      : {
+          environment: `environment.py:${ofEnvironment({ environment, rewards }).length > 0 ? scoredName(environment) : environment}`,
+        };
   if (calls.GRPOTrainer.length === 0) return { keys, notes: [] };
-  const columns = rewards.flatMap((reward) => (reward.kind === 'own' ? reward.parameters : []));
+  const columns = rewards.flatMap((reward) => (reward.kind === 'own' ? usedParameters(reward) : []));
   const asked = [...new Set(columns)].filter((name) => !argumentsOfTrl.includes(name));
   const known = calls.load_dataset.find((call) => typeof call[''] === 'string');
   if (changes_rows || known === undefined) {
@@ -148,20 +152,56 @@ const argumentsOfTrl: readonly string[] = [
 /** Names of rewards that compare with the answer. */
 const decides = /correct|accura|answer|solution|success|score|equation/i;
 
+type OwnReward = Extract<TrainingScript['rewards'][number], { readonly kind: 'own' }>;
+
+const usedParameters = ({ parameters, unused }: OwnReward) => parameters.filter((name) => !unused.includes(name));
+
+/** The rewards that read nothing but the environments: an environment can ask them itself when an episode ends. */
+function ofEnvironment({ environment, rewards }: Pick<TrainingScript, 'environment' | 'rewards'>): OwnReward[] {
+  if (environment === null) return [];
+  const own = rewards.filter((reward) => reward.kind === 'own');
+  return own.filter((reward) => usedParameters(reward).join() === 'environments');
+}
+
+const scoredName = (environment: string) => `Scored${environment}`;
+
+/** A class for the end of environment.py: the script's environment with the rewards that TRL asks for all environments at once. */
+function scoredClass({ environment, rewards }: TrainingScript, { reward_weights }: Settings): string {
+  const asked = ofEnvironment({ environment, rewards });
+  if (environment === null || asked.length === 0) return '';
+  const weights = Array.isArray(reward_weights) ? reward_weights : [];
+  const scores = asked.map(
+    (reward) =>
+      `            (${Number(weights[rewards.indexOf(reward)] ?? 1)}, ${reward.name}(${reward.parameters.map((name) => `${name}=[${name === 'environments' ? 'self' : 'None'}]`).join(', ')})[0]),\n`,
+  );
+  return `
+
+class ${scoredName(environment)}(${environment}):
+    # The rewards of the script, weighted, for the end of an episode.
+    def get_reward(self):
+        scores = [
+${scores.join('')}        ]
+        given = [weight * score for weight, score in scores if score is not None]
+        return sum(given) if given else None
+`;
+}
+
 function rewardKeys(
-  { rewards }: TrainingScript,
+  { environment, rewards }: TrainingScript,
   { reward_weights }: Settings,
   { code, folder }: { readonly code: string; readonly folder: string },
 ): Translated {
   const notes: string[] = [];
   const weights = Array.isArray(reward_weights) ? reward_weights : [];
+  const asked: readonly unknown[] = ofEnvironment({ environment, rewards });
   const entries = rewards.flatMap((reward, i) => {
     const weighted = typeof weights[i] === 'number' && weights[i] !== 1 ? { weight: weights[i] } : {};
     const name = referenceTo(reward, code, folder);
     if (name !== undefined) return [{ name, ...weighted }];
+    if (asked.some((other) => other === reward)) return [];
     notes.push(
       reward.kind === 'own'
-        ? `reward: ${reward.name} reads environments: give the class in environment.py a method get_reward() instead`
+        ? `reward: ${reward.name} reads environments beside other arguments: give the class in environment.py a method get_reward() instead`
         : `reward: ${reward.name} is neither built in nor a function at the top of the script: write one and list it as FILE.py:NAME`,
     );
     return [];
@@ -175,7 +215,8 @@ function rewardKeys(
 }
 
 function referenceTo(reward: TrainingScript['rewards'][number], code: string, folder: string): string | undefined {
-  if (reward.kind === 'own') return reward.parameters.includes('environments') ? undefined : `${code}:${reward.name}`;
+  if (reward.kind === 'own')
+    return usedParameters(reward).includes('environments') ? undefined : `${code}:${reward.name}`;
   if (reward.kind === 'other') return undefined;
   const ours = reward.module.startsWith('trl') ? rewardInstead(reward.name) : undefined;
   if (ours !== undefined) return ours;
@@ -206,7 +247,7 @@ function adapterPart(given: Settings): Settings {
   );
 }
 
-function codeNotes({ calls, lacking, beside, environment }: TrainingScript, code: string): string[] {
+function codeNotes({ calls, lacking, beside }: TrainingScript, code: string): string[] {
   const { callbacks, tools, rollout_func, eval_dataset } = calls.GRPOTrainer[0] ?? {};
   const source = (value: unknown) => unknownSource(value) ?? shortened(JSON.stringify(value), 100);
   return [
@@ -215,7 +256,6 @@ function codeNotes({ calls, lacking, beside, environment }: TrainingScript, code
         `${code}: ${name} is missing, which the script makes: ${shortened(made.replace(/\s+/g, ' '), 100)}`,
     ),
     ...beside.map((name) => `${code}: it imports ${name}, which lies beside the script: copy it into the project`),
-    ...(environment === null ? [] : [`environment.py has the class ${environment} as it stands`]),
     ...(callbacks ? [`callbacks: ${source(callbacks)}: the guide \`migrating\` has what stands in their place`] : []),
     ...(tools
       ? [`tools: ${source(tools)}: make them methods of an environment, as the guide \`environments\` shows`]

@@ -23,7 +23,12 @@ const script = z.strictObject({
   /** In their order; own: functions of the script, other: what only running it would tell. */
   rewards: z.array(
     z.discriminatedUnion('kind', [
-      z.strictObject({ kind: z.literal('own'), name: z.string(), parameters: z.array(z.string()) }),
+      z.strictObject({
+        kind: z.literal('own'),
+        name: z.string(),
+        parameters: z.array(z.string()),
+        unused: z.array(z.string()),
+      }),
       z.strictObject({ kind: z.literal('imported'), name: z.string(), module: z.string() }),
       z.strictObject({ kind: z.literal('other'), name: z.string() }),
     ]),

@@ -197,7 +197,10 @@ class Script:
                 original = next((alias.name for alias in made.names if (alias.asname or alias.name) == name), name)
                 return {"kind": "imported", "name": original, "module": "." * made.level + (made.module or "")}
             if isinstance(made, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                return {"kind": "own", "name": name, "parameters": [each.arg for each in [*made.args.posonlyargs, *made.args.args, *made.args.kwonlyargs]]}
+                used = {name for part in made.body for name in _names(part)}
+                parameters = [*made.args.posonlyargs, *made.args.args, *made.args.kwonlyargs]
+                names = [each.arg for each in parameters]
+                return {"kind": "own", "name": name, "parameters": names, "unused": [each for each in names if each not in used]}
         return {"kind": "other", "name": ast.unparse(node)[:200]}
 
     def module(self, names):
