@@ -230,7 +230,9 @@ nothing here depends on it: leave it out
   ddp_find_unused_parameters ddp_timeout dataloader_num_workers dataloader_pin_memory dataloader_drop_last
   dataloader_prefetch_factor per_device_eval_batch_size include_for_metrics tf32 local_rank nnodes critic_warmup
   average_tokens_across_devices ds3_gather_for_generation use_remove_padding param_offload optimizer_offload
-  dataset_num_proc preprocessing_num_workers bf16_full_eval fp16_full_eval
+  dataset_num_proc preprocessing_num_workers bf16_full_eval fp16_full_eval is_trainable padding_side local_files_only
+  use_fast loftq_config lora.loftq_config offload_embedding inference_mode lora.inference_mode lora.random_state
+  lora.use_gradient_checkpointing lora.max_seq_length include_stop_str_in_output
 eval.limit is the number of problems, eval.k the number of completions for each
   eval.n eval.num
 a backend samples in its own way; for vLLM set trl.use_vllm and backend: trl
@@ -265,7 +267,7 @@ no reward loads a model: llm_judge asks one over HTTP, and reads its answer as t
   reward_processing_classes
 chat_template may be the path of a Jinja file: leave it out
   processing_class tokenizer
-the optimiser is AdamW: see weight_decay, adam_beta1, adam_beta2, adam_epsilon
+the optimiser is AdamW, also for adamw_torch_fused, adamw_8bit and paged_adamw_8bit, whose updates differ only by rounding; its states take 8 bytes a trained number: leave it out, and see weight_decay, adam_beta1, adam_beta2, adam_epsilon
   optim optimizer optimizers optim_args optim_target_modules optimizer_cls_and_kwargs
 problems come in a random order, decided by seed, or in that of the rows with shuffle_dataset: false: leave it out
   train_sampling_strategy length_column_name group_by_length

@@ -147,7 +147,9 @@ describe('an unknown key is an error that names our key', () => {
     'run_name: first': /name: NAME/,
     'resume_from_checkpoint: true': /resume: true/,
     'logging_steps: 10': /every step/,
-    'optim: adamw_torch': /AdamW/,
+    'optim: paged_adamw_8bit': /^the optimiser is AdamW, also for .*paged_adamw_8bit.* 8 bytes .*leave it out/,
+    'is_trainable: true': /leave it out$/,
+    'lora: {random_state: 3407}': /leave it out$/,
     'dataset_shuffle: false': /called shuffle_dataset/,
     'train_sampling_strategy: random': /random order, .*shuffle_dataset: false/,
     'max_tool_calling_iterations: 4': /^max_turns limits the turns/,
@@ -225,7 +227,10 @@ test('all unknown keys are named at once, those in sections of other systems by 
 
 test('settings that another trainer groups are explained one by one, and a bare name in a sentence', () => {
   const parts = refusal(withLine('args: {lr: 1e-5, optim: adamw_torch}\nenvironment_factory: envs/a.py:A'));
-  assert.match(parts.hint!, /^args\.lr: here it is called learning_rate; args\.optim: the optimiser is AdamW: /);
+  assert.match(
+    parts.hint!,
+    /^args\.lr: here it is called learning_rate; args\.optim: the optimiser is AdamW, also for /,
+  );
   assert.match(parts.hint!, /environment_factory: here it is called environment$/);
   const whole = 'model_init_kwargs: {attn_implementation: flash_attention_2, dtype: bfloat16}';
   assert.match(refusal(withLine(whole)).hint!, /^its settings are keys here: /);
