@@ -7,7 +7,6 @@ import { dirname, extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { GradusError } from '../errors.ts';
 import { faultError, type SystemFault, systemFaults } from '../runs/system-faults.ts';
-import { killGroup } from '../workers/kill-group.ts';
 import { passOn } from '../workers/pass-on.ts';
 
 export interface UserProgram {
@@ -80,11 +79,6 @@ function notStarted(cause: unknown): GradusError {
     hint: 'check the memory of this machine, and that Node is still where it was',
   };
   return faultError(meaning, 'cannot start a process for your code', cause, { kind: 'failed' });
-}
-
-/** Kills a process with its whole group, including processes of the group that have outlived it. */
-export function endUserProcess(child: ChildProcess): void {
-  killGroup(child);
 }
 
 /** Whether a signal is one by which systems and people end processes. */

@@ -89,6 +89,12 @@ async function tell({ id, owner, method }: Request, outcome: Outcome): Promise<v
 
 const agentMethods: readonly AgentMethod[] = ['run', 'trains', 'score', 'metrics'];
 
+/** A question that an environment answers about a copy of what is given. */
+function asked<G>(ask: (environment: Environment, given: G) => unknown, what = 'it') {
+  return async ({ environment, given, timeLimit }: Request) =>
+    timed(async () => ask(environments.get(environment)!, frozenCopy(given as G)), timeLimit, what);
+}
+
 const methods: { readonly [M in Method]: (request: Request) => Promise<Timed<unknown>> } = {
   async open({ environment, given }) {
     const opened = await loadEnvironment(given as NamedEnvironment);
@@ -106,14 +112,9 @@ const methods: { readonly [M in Method]: (request: Request) => Promise<Timed<unk
   },
   buildDataset: async ({ environment, given, timeLimit }) =>
     timed(async () => environments.get(environment)!.buildDataset!(given as { seed: number }), timeLimit, 'it'),
-  gold: async ({ environment, given, timeLimit }) =>
-    timed(async () => environments.get(environment)!.gold!(frozenCopy(given as Example)), timeLimit, 'it'),
-  agentPlays: async ({ environment, given, timeLimit }) =>
-    timed(async () => environments.get(environment)!.agentPlays!(frozenCopy(given as Example)), timeLimit, 'it'),
-  async scoreGroup({ environment, given, timeLimit }) {
-    const [example, trajectories] = frozenCopy(given as [Example, Trajectory[]]);
-    return timed(async () => environments.get(environment)!.scoreGroup!(example, trajectories), timeLimit, 'it');
-  },
+  gold: asked((environment, example: Example) => environment.gold!(example)),
+  agentPlays: asked((environment, example: Example) => environment.agentPlays!(example)),
+  scoreGroup: asked((environment, group: [Example, Trajectory[]]) => environment.scoreGroup!(...group)),
   async start({ environment, owner, given, timeLimit }) {
     const begin = async () => {
       const build = () => environments.get(environment)!.build(frozenCopy(given as Example));
@@ -147,22 +148,7 @@ const methods: { readonly [M in Method]: (request: Request) => Promise<Timed<unk
       stops.delete(owner);
     }
   },
-  'agent.trains': async ({ environment, given, timeLimit }) =>
-    timed(
-      async () => environments.get(environment)!.agent!.trains!(frozenCopy(given as AgentCall)),
-      timeLimit,
-      'train',
-    ),
-  'agent.score': async ({ environment, given, timeLimit }) =>
-    timed(
-      async () => environments.get(environment)!.agent!.score!(frozenCopy(given as AgentEpisode)),
-      timeLimit,
-      'score',
-    ),
-  'agent.metrics': async ({ environment, given, timeLimit }) =>
-    timed(
-      async () => environments.get(environment)!.agent!.metrics!(frozenCopy(given as AgentEpisode)),
-      timeLimit,
-      'metrics',
-    ),
+  'agent.trains': asked(({ agent }, call: AgentCall) => agent!.trains!(call), 'train'),
+  'agent.score': asked(({ agent }, episode: AgentEpisode) => agent!.score!(episode), 'score'),
+  'agent.metrics': asked(({ agent }, episode: AgentEpisode) => agent!.metrics!(episode), 'metrics'),
 };

@@ -5,8 +5,9 @@ import type { Agent } from '../../agent.ts';
 import { afterTime, TimeLimitError, tookLonger } from '../../common/time-limits.ts';
 import { GradusError, isObject, messageOf } from '../../errors.ts';
 import type { EnvAnswers, Timed } from '../../loop/env-call.ts';
+import { killGroup } from '../../workers/kill-group.ts';
 import { describeThrown, errorOf, isThrown, type Thrown } from '../thrown.ts';
-import { endUserProcess, howItEnded, startUserProcess, type UserProgram } from '../user-process.ts';
+import { howItEnded, startUserProcess, type UserProgram } from '../user-process.ts';
 import type { NamedEnvironment } from './load-environment.ts';
 
 export type Method =
@@ -324,7 +325,7 @@ export class EnvironmentSupervisor implements Disposable {
 
   /** Settles all calls of a process that has ended. The next call starts another process. */
   #ended(child: ChildProcess, why: Error, guilty?: number): void {
-    endUserProcess(child);
+    killGroup(child);
     if (this.#child !== child) return;
     this.#child = undefined;
     this.#opened.clear();

@@ -38,7 +38,7 @@ export async function loadPythonReward(
   return {
     async call(judged, timeLimit) {
       const python = all.reduce((least, other) => (other.waiting < least.waiting ? other : least));
-      const params = { path, name, ...(conversational ? asMessages(judged) : asTexts(judged)) };
+      const params = { path, name, ...argumentsOf(judged, conversational) };
       try {
         const { scores, metrics, extra } = (await python.call('score', params, timeLimit)) as Scored;
         return { scores, metrics: meanMetrics(metrics.map(([metric, value]) => ({ [metric]: value }))), extra };
@@ -55,32 +55,22 @@ export async function loadPythonReward(
   };
 }
 
-function asMessages({ prompts, completions, completionIds, results, columns, progress }: RewardData) {
+/** The arguments of TRL's signature, whose prompts and completions are messages or texts; the messages of a prompt are joined with empty lines. */
+function argumentsOf(
+  { prompts, completions, completionIds, results, columns, progress = beforeAnyRun }: RewardData,
+  conversational: boolean,
+) {
   return {
-    prompts: prompts.map((messages) => messages.map(openAiMessage)),
-    completions: completions.map((content) => [{ role: 'assistant', content }]),
+    prompts: prompts.map((messages) =>
+      conversational ? messages.map(openAiMessage) : messages.map(({ content }) => content).join('\n\n'),
+    ),
+    completions: conversational ? completions.map((content) => [{ role: 'assistant', content }]) : completions,
     completion_ids: completionIds,
     // Each value that agents returned is one more named argument, like a column.
     columns: results ? { ...columns, results } : columns,
-    ...trainerState(progress),
-  };
-}
-
-/** Prompts and completions as texts. The messages of a prompt are joined with empty lines between them. */
-function asTexts({ prompts, completions, completionIds, results, columns, progress }: RewardData) {
-  return {
-    prompts: prompts.map((messages) => messages.map(({ content }) => content).join('\n\n')),
-    completions,
-    completion_ids: completionIds,
-    columns: results ? { ...columns, results } : columns,
-    ...trainerState(progress),
+    trainer_state: { global_step: progress.step, max_steps: progress.maxSteps },
   };
 }
 
 /** The progress outside of runs, as in tests of rewards: TRL gives every function a state, and some need it. */
 const beforeAnyRun: Progress = { step: 0, maxSteps: 1 };
-
-/** The fields of TRL's trainer state that a run has. */
-function trainerState({ step, maxSteps }: Progress = beforeAnyRun) {
-  return { trainer_state: { global_step: step, max_steps: maxSteps } };
-}

@@ -3,7 +3,8 @@ import type { ChildProcess } from 'node:child_process';
 import { afterTime } from '../../common/time-limits.ts';
 import { type ErrorDetails, GradusError, isObject, messageOf } from '../../errors.ts';
 import type { RemoteReward, RewardData, RewardOutcome } from '../../scoring.ts';
-import { endUserProcess, howItEnded, isKill, startUserProcess, type UserProgram } from '../user-process.ts';
+import { killGroup } from '../../workers/kill-group.ts';
+import { howItEnded, isKill, startUserProcess, type UserProgram } from '../user-process.ts';
 
 /** Everything that is needed to open a reward, in any process. */
 export type RewardSource =
@@ -148,7 +149,7 @@ class RewardProcess {
   }
 
   end(): void {
-    if (this.#child) endUserProcess(this.#child);
+    if (this.#child) killGroup(this.#child);
     this.#child = undefined;
     this.#opened.clear();
   }
