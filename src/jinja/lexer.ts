@@ -1,5 +1,6 @@
 // Splits the source of a template into tokens, with trim_blocks and lstrip_blocks, as Jinja does.
 import { isSpace, SPACE } from './characters.ts';
+import { escapedCharacter } from './text.ts';
 import { JinjaError, NotAvailable } from './values.ts';
 
 export interface Token {
@@ -73,8 +74,7 @@ export function tokenize(template: string): Token[] {
       place = end;
       let text = keeps ? '#}' : matched(commentEnd)!;
       if (keeps) place += 2;
-      if (strips && !text.endsWith('\n')) text += matched(spaces) ?? '';
-      else if (strips) text += matched(spaces) ?? '';
+      if (strips) text += matched(spaces) ?? '';
       ended(text, '');
       continue;
     }
@@ -163,11 +163,7 @@ const escapes: Readonly<Record<string, string>> = {
 
 /** Jinja turns everything but ASCII into escapes, and reads these as Python does. */
 function unescaped(text: string): string {
-  const ascii = text.replaceAll(/\P{ASCII}/gu, (character) => {
-    const code = character.codePointAt(0)!;
-    const [letter, digits] = code < 2 ** 8 ? ['x', 2] : code < 2 ** 16 ? ['u', 4] : ['U', 8];
-    return `\\${letter}${code.toString(16).padStart(digits as number, '0')}`;
-  });
+  const ascii = text.replaceAll(/\P{ASCII}/gu, escapedCharacter);
   return ascii.replaceAll(/\\(x.{0,2}|u.{0,4}|U.{0,8}|N|[0-7]{1,3}|[\s\S])/g, (given: string, code: string) => {
     const letter = code[0]!;
     if (/[0-7]/.test(letter)) return String.fromCharCode(Number.parseInt(code, 8));

@@ -48,41 +48,24 @@ export class LoopState implements Loop {
     return this.#items.length;
   }
 
+  readonly #attributes: ReadonlyMap<string, () => Value> = new Map<string, () => Value>([
+    ['index', () => this.#index + 1],
+    ['index0', () => this.#index],
+    ['revindex', () => this.#length - this.#index],
+    ['revindex0', () => this.#length - this.#index - 1],
+    ['first', () => this.#index === 0],
+    ['last', () => this.#peek() === undefined],
+    ['length', () => this.#length],
+    ['depth', () => this.#depth + 1],
+    ['depth0', () => this.#depth],
+    ['previtem', () => valueOr(this.#before, () => new Undefined('there is no previous item'))],
+    ['nextitem', () => valueOr(this.#peek(), () => new Undefined('there is no next item'))],
+    ['cycle', () => new Callable('<bound method LoopContext.cycle>', cycled(this.#index))],
+    ['changed', () => new Callable('<bound method LoopContext.changed>', (given) => this.#hasChanged(given))],
+  ]);
+
   attribute(name: string): Value | undefined {
-    const index = this.#index;
-    switch (name) {
-      case 'index':
-        return index + 1;
-      case 'index0':
-        return index;
-      case 'revindex':
-        return this.#length - index;
-      case 'revindex0':
-        return this.#length - index - 1;
-      case 'first':
-        return index === 0;
-      case 'last':
-        return this.#peek() === undefined;
-      case 'length':
-        return this.#length;
-      case 'depth':
-        return this.#depth + 1;
-      case 'depth0':
-        return this.#depth;
-      case 'previtem':
-        return valueOr(this.#before, () => new Undefined('there is no previous item'));
-      case 'nextitem':
-        return valueOr(this.#peek(), () => new Undefined('there is no next item'));
-      case 'cycle':
-        return new Callable('<bound method LoopContext.cycle>', (given) => {
-          if (given.length === 0) throw new JinjaError('no items for cycling given');
-          return given[index % given.length]!;
-        });
-      case 'changed':
-        return new Callable('<bound method LoopContext.changed>', (given) => this.#hasChanged(given));
-      default:
-        return undefined;
-    }
+    return this.#attributes.get(name)?.();
   }
 
   #hasChanged(given: readonly Value[]): boolean {
@@ -98,4 +81,11 @@ export class LoopState implements Loop {
   };
 
   readonly written = () => `<LoopContext ${this.#index + 1}/${this.#length}>`;
+}
+
+function cycled(index: number): Callable['call'] {
+  return (given) => {
+    if (given.length === 0) throw new JinjaError('no items for cycling given');
+    return given[index % given.length]!;
+  };
 }

@@ -2,7 +2,7 @@
 import { assertLength, spend, spendReading } from './budget.ts';
 import { type FormatSpecification, formatFloat, formatInteger, padded } from './number-format.ts';
 import { numeric, truncated } from './numbers.ts';
-import { floatText, repr, str } from './text.ts';
+import { escapedCharacter, floatText, repr, str } from './text.ts';
 import { Dict, Float, isList, JinjaError, Range, Tuple, typeName, Undefined, type Value } from './values.ts';
 
 const directive = /%(?:\(([^)]*)\))?([-+ 0#]*)(\*|\d+)?(?:\.(\*|\d+)?)?[hlL]?([\s\S])?/gy;
@@ -72,7 +72,7 @@ function converted(value: Value, type: string, flags: string, width = 0, precisi
     case 'r':
     case 'a': {
       let text = type === 's' ? str(value) : repr(value);
-      if (type === 'a') text = text.replaceAll(/\P{ASCII}/gu, asciiEscape);
+      if (type === 'a') text = text.replaceAll(/\P{ASCII}/gu, escapedCharacter);
       return padded(precision === undefined ? text : Array.from(text).slice(0, precision).join(''), format, '>');
     }
     case 'c': {
@@ -111,12 +111,6 @@ function converted(value: Value, type: string, flags: string, width = 0, precisi
     default:
       throw new JinjaError(`unsupported format character '${type}'`);
   }
-}
-
-function asciiEscape(character: string): string {
-  const code = character.codePointAt(0)!;
-  const [letter, digits] = code < 2 ** 8 ? ['x', 2] : code < 2 ** 16 ? ['u', 4] : ['U', 8];
-  return `\\${letter}${code.toString(16).padStart(digits as number, '0')}`;
 }
 
 /** The filter `format`. */

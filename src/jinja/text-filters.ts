@@ -18,10 +18,10 @@ import {
   isIterable,
   isSimple,
   isTrue,
+  itemsOf,
   JinjaError,
   lengthOf,
   NotAvailable,
-  Tuple,
   typeName,
   Undefined,
   type Value,
@@ -238,7 +238,7 @@ function toJson(value: Value, ascii: Value, indent: Value, separators: Value, so
 
 function separatorsOf(value: Value): readonly string[] | undefined {
   if (value === null) return undefined;
-  const items = value instanceof Tuple ? value.items : Array.isArray(value) ? (value as readonly Value[]) : [];
+  const items = itemsOf(value) ?? [];
   if (items.length !== 2 || items.some((item) => typeof item !== 'string'))
     throw new JinjaError('separators are two texts');
   return items as readonly string[];

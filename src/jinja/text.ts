@@ -8,6 +8,7 @@ import {
   elementsOf,
   Float,
   isList,
+  itemsOf,
   JinjaError,
   Namespace,
   Range,
@@ -96,7 +97,8 @@ function quoted(text: string): string {
   return `${quote}${escaped}${quote}`;
 }
 
-function escapedCharacter(character: string): string {
+/** A character as `\\x`, `\\u` or `\\U` and its code. */
+export function escapedCharacter(character: string): string {
   const code = character.codePointAt(0)!;
   const [letter, digits] = code < 2 ** 8 ? ['x', 2] : code < 2 ** 16 ? ['u', 4] : ['U', 8];
   return `\\${letter}${code.toString(16).padStart(digits as number, '0')}`;
@@ -118,15 +120,8 @@ export function json(value: Value, options: JsonOptions, level = 0): string {
   if (typeof value === 'boolean') return String(value);
   if (typeof value === 'number' || typeof value === 'bigint') return integerText(value);
   if (value instanceof Float) return jsonFloat(value.number);
-  const items = value instanceof Tuple ? value.items : value;
-  if (isList(items)) {
-    return wrapped(
-      '[]',
-      items.map((item) => json(item, options, level + 1)),
-      options,
-      level,
-    );
-  }
+  const items = itemsOf(value)?.map((item) => json(item, options, level + 1));
+  if (items) return wrapped('[]', items, options, level);
   if (value instanceof Dict) {
     const entries = [...value.entries()];
     if (options.sortKeys) entries.sort(([a], [b]) => compare(a, b));

@@ -252,6 +252,11 @@ export function isList(value: Value | undefined): value is readonly Value[] {
   return Array.isArray(value);
 }
 
+/** The items of a list or tuple. */
+export function itemsOf(value: Value | undefined): readonly Value[] | undefined {
+  return value instanceof Tuple ? value.items : isList(value) ? value : undefined;
+}
+
 /** A whole number as a number or bigint. */
 export function integer(value: bigint): number | bigint {
   return value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER ? Number(value) : value;
