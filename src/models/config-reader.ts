@@ -108,6 +108,19 @@ export class ConfigReader {
     throw this.unsupported(field, `only ${activations.join(' and ')} are`);
   }
 
+  /** Throws `MODEL_UNSUPPORTED` for a single token. */
+  convolutionLength(field: string, fallback: number): number {
+    const length = this.integer(field, fallback, 16);
+    if (length < 2) throw this.unsupported(field, 'only convolutions over several tokens are');
+    return length;
+  }
+
+  /** Which linear layers have biases. @param mlp whether the family reads `mlp_bias`, too */
+  biases({ mlp } = { mlp: false }) {
+    const attention = this.boolean('attention_bias', false);
+    return { queryKeyValue: attention, output: attention, mlp: mlp && this.boolean('mlp_bias', false) };
+  }
+
   /**
    * Rotary embeddings: `rope_parameters` in newer files, `rope_theta` and `rope_scaling` in older ones. Throws `MODEL_UNSUPPORTED`.
    * @param layers the kind of layers, if newer files have settings for each kind; older files scale layers of full attention alone

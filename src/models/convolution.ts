@@ -1,14 +1,19 @@
 // Causal convolutions in the graphs of models, and the taps with which each row finds the tokens before it: see `Operators.causalConvolution`.
 import type { Tensor } from '../tensor/graph.ts';
-import { causalConvolution, concat, gatherRows, input, reshape } from '../tensor/ops.ts';
+import { causalConvolution, concat, gatherRows, input, reshape, transpose } from '../tensor/ops.ts';
 import { type Dimension, times } from '../tensor/shape.ts';
-import type { Convolution } from './layers.ts';
+import type { Convolution, Layers } from './layers.ts';
 import { type ModelConfig, stateName } from './model-config.ts';
 
 type ConvolutionConfig = Pick<ModelConfig, 'convolutionLength'>;
 
 /** The state of a layer's convolution: its inputs for the last L−1 tokens, [L−1, channels]. */
 export const convolutionState = (layer: number) => stateName(layer, 'convolution');
+
+/** The weight [L, channels] of a convolution, which checkpoints store as [channels, 1, L]. */
+export function convolutionWeight(layers: Layers, name: string, [channels, length]: readonly [number, number]): Tensor {
+  return transpose(reshape(layers.parameter(name, [channels, 1, length]), [channels, length]), [1, 0]);
+}
 
 /** Convolutions over the rows of a micro-batch, with a graph input `taps` int64 [rows, L]. */
 export function trainingConvolution(

@@ -60,6 +60,7 @@ export const llamaProjections: Projections = {
 const activations: Readonly<Record<Activation, (x: Tensor) => Tensor>> = { silu, gelu_pytorch_tanh: geluTanh };
 
 type Varying =
+  | 'biases'
   | 'norms'
   | 'projections'
   | 'normOffset'
@@ -76,7 +77,7 @@ type Varying =
   | 'contextLength';
 
 /** What distinguishes a family; what it leaves out is as in Llama. Everything else is in config.json, under the same names for all families. */
-interface FamilyDescription extends Pick<DecoderConfig, 'modelType' | 'biases'>, Partial<Pick<DecoderConfig, Varying>> {
+interface FamilyDescription extends Pick<DecoderConfig, 'modelType'>, Partial<Pick<DecoderConfig, Varying>> {
   /** Values for fields that config.json may omit. */
   readonly defaults: {
     readonly contextLength: number;
@@ -104,6 +105,7 @@ function decoderConfig(read: ConfigReader, { defaults, ...family }: FamilyDescri
   return {
     norms: llamaNorms,
     projections: llamaProjections,
+    biases: { queryKeyValue: false, output: false, mlp: false },
     normOffset: 0,
     embeddingScale: 1,
     residualScale: 1,

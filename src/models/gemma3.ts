@@ -6,10 +6,9 @@ import { decoderFamily } from './decoder.ts';
 export const gemma3 = decoderFamily((read, json) => {
   for (const field of ['attn_logit_softcapping', 'final_logit_softcapping', 'use_bidirectional_attention'])
     if (json[field]) throw read.unsupported(field, 'the models of Gemma 3 go without');
-  const attentionBias = read.boolean('attention_bias', false);
   return {
     modelType: 'gemma3_text',
-    biases: { queryKeyValue: attentionBias, output: attentionBias, mlp: false },
+    biases: read.biases(),
     queryKeyNorm: 'head',
     norms: {
       beforeAttention: 'input_layernorm',

@@ -2,15 +2,12 @@
 import type { ConfigReader } from './config-reader.ts';
 import { decoderFamily, llamaProjections } from './decoder.ts';
 
-export const granite = decoderFamily((read) => {
-  const attentionBias = read.boolean('attention_bias', false);
-  return {
-    modelType: 'granite',
-    biases: { queryKeyValue: attentionBias, output: attentionBias, mlp: read.boolean('mlp_bias', false) },
-    ...factors(read),
-    defaults: { contextLength: 2048 },
-  };
-});
+export const granite = decoderFamily((read) => ({
+  modelType: 'granite',
+  biases: read.biases({ mlp: true }),
+  ...factors(read),
+  defaults: { contextLength: 2048 },
+}));
 
 /** Granite 4 without Mamba and experts: the expert that all tokens share, and attention, possibly without rotary embeddings. */
 export const granite4 = decoderFamily((read, json) => {
@@ -22,10 +19,9 @@ export const granite4 = decoderFamily((read, json) => {
       'layer_types',
       'layers of Mamba are recurrent, not attention; of Granite 4, the models without an h in their names have none',
     );
-  const attentionBias = read.boolean('attention_bias', false);
   return {
     modelType: 'granitemoehybrid',
-    biases: { queryKeyValue: attentionBias, output: attentionBias, mlp: false },
+    biases: read.biases(),
     projections: { ...llamaProjections, gateUp: ['shared_mlp.input_linear'], down: 'shared_mlp.output_linear' },
     intermediateSize: read.integer('shared_intermediate_size', 1024),
     ...(json.position_embedding_type !== 'rope' && { unrotated: types.map(() => true) }),

@@ -1,9 +1,9 @@
 // LFM2 and LFM2.5 of Liquid AI (arXiv:2511.23404), in which most layers are gated short convolutions, and the others attention: `model_type: lfm2`.
 import type { Tensor } from '../tensor/graph.ts';
-import { add, mul, reshape, rmsNorm, silu, slice, transpose } from '../tensor/ops.ts';
+import { add, mul, rmsNorm, silu, slice } from '../tensor/ops.ts';
 import { commonConfig } from './common-config.ts';
 import { ConfigReader } from './config-reader.ts';
-import { convolutionState } from './convolution.ts';
+import { convolutionState, convolutionWeight } from './convolution.ts';
 import { type Layers, linearOf, type ModelFamily, normHeads } from './layers.ts';
 import { type ModelConfig, modelParameters, type ParameterSpec } from './model-config.ts';
 
@@ -25,8 +25,7 @@ function config(json: Readonly<Record<string, unknown>>): Lfm2Config {
   const read = new ConfigReader(json);
   const rope = read.rope(undefined, { fallback: 1e6 });
   const common = commonConfig(read, { contextLength: 128_000, tiedEmbeddings: true, rope });
-  const convolutionLength = read.integer('conv_L_cache', 3, 16);
-  if (convolutionLength < 2) throw read.unsupported('conv_L_cache', 'only convolutions over several tokens are');
+  const convolutionLength = read.convolutionLength('conv_L_cache', 3);
   const attends = attentionLayers(read, json);
   const state = { shape: [convolutionLength - 1, common.hiddenSize] };
   return {
@@ -120,8 +119,7 @@ const gatedConvolution: Operator = (config, x, layers, layer) => {
   const projected = linear(x, 'conv.in_proj');
   const third = (index: number) => slice(projected, 1, index * hiddenSize, (index + 1) * hiddenSize);
   const [before, after, value] = [third(0), third(1), third(2)];
-  const stored = layers.parameter(`${path}.weight`, [hiddenSize, 1, convolutionLength]);
-  const weight = transpose(reshape(stored, [hiddenSize, convolutionLength]), [1, 0]);
+  const weight = convolutionWeight(layers, `${path}.weight`, [hiddenSize, convolutionLength]);
   const convolved = layers.convolution(layer, mul(before, value), weight);
   const biased = convolutionBias ? add(convolved, layers.parameter(`${path}.bias`, [hiddenSize])) : convolved;
   return linear(mul(after, biased), 'conv.out_proj');

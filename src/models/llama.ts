@@ -1,11 +1,8 @@
 // Llama 1 to 3.3, and models with the same architecture such as SmolLM2: `model_type: llama`.
 import { decoderFamily } from './decoder.ts';
 
-export const llama = decoderFamily((read) => {
-  const attentionBias = read.boolean('attention_bias', false);
-  return {
-    modelType: 'llama',
-    biases: { queryKeyValue: attentionBias, output: attentionBias, mlp: read.boolean('mlp_bias', false) },
-    defaults: { contextLength: 2048 },
-  };
-});
+export const llama = decoderFamily((read) => ({
+  modelType: 'llama',
+  biases: read.biases({ mlp: true }),
+  defaults: { contextLength: 2048 },
+}));

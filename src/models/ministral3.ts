@@ -11,7 +11,6 @@ export const ministral3 = decoderFamily((read, json) => {
   const original = settings.llama_4_scaling_beta ? Number(settings.original_max_position_embeddings) : contextLength;
   return {
     modelType: 'ministral3',
-    biases: { queryKeyValue: false, output: false, mlp: false },
     rope,
     contextLength: Math.min(contextLength, original),
     sliding: json.sliding_window == null ? undefined : read.sliding(() => true),

@@ -3,7 +3,6 @@ import { decoderFamily } from './decoder.ts';
 
 export const mistral = decoderFamily((read) => ({
   modelType: 'mistral',
-  biases: { queryKeyValue: false, output: false, mlp: false },
   sliding: read.sliding(() => true),
   defaults: { contextLength: 131072 },
 }));

@@ -2,13 +2,10 @@
 // `model_type: olmo2`.
 import { decoderFamily } from './decoder.ts';
 
-export const olmo2 = decoderFamily((read) => {
-  const attentionBias = read.boolean('attention_bias', false);
-  return {
-    modelType: 'olmo2',
-    biases: { queryKeyValue: attentionBias, output: attentionBias, mlp: false },
-    norms: { afterAttention: 'post_attention_layernorm', afterMlp: 'post_feedforward_layernorm' },
-    queryKeyNorm: 'layer',
-    defaults: { contextLength: 2048, normEpsilon: 1e-5 },
-  };
-});
+export const olmo2 = decoderFamily((read) => ({
+  modelType: 'olmo2',
+  biases: read.biases(),
+  norms: { afterAttention: 'post_attention_layernorm', afterMlp: 'post_feedforward_layernorm' },
+  queryKeyNorm: 'layer',
+  defaults: { contextLength: 2048, normEpsilon: 1e-5 },
+}));

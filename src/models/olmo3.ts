@@ -4,12 +4,11 @@ import { decoderFamily } from './decoder.ts';
 const THETA = 5e5;
 
 export const olmo3 = decoderFamily((read) => {
-  const attentionBias = read.boolean('attention_bias', false);
   // As in transformers, layers with a window do not read the base that older files have for the others.
   const slidingRope = read.rope('sliding_attention', { field: 'rope_local_base_freq', fallback: THETA });
   return {
     modelType: 'olmo3',
-    biases: { queryKeyValue: attentionBias, output: attentionBias, mlp: false },
+    biases: read.biases(),
     norms: { afterAttention: 'post_attention_layernorm', afterMlp: 'post_feedforward_layernorm' },
     queryKeyNorm: 'layer',
     rope: read.rope('full_attention', { fallback: THETA }),

@@ -3,7 +3,6 @@ import { decoderFamily, llamaProjections } from './decoder.ts';
 
 export const phi3 = decoderFamily((read, json) => ({
   modelType: 'phi3',
-  biases: { queryKeyValue: false, output: false, mlp: false },
   projections: { ...llamaProjections, queryKeyValue: ['self_attn.qkv_proj'], gateUp: ['mlp.gate_up_proj'] },
   rope: read.rope(undefined, {
     part: { share: 1, headSize: read.integer('hidden_size') / read.integer('num_attention_heads') },

@@ -14,11 +14,10 @@ import {
   silu,
   slice,
   softplus,
-  transpose,
 } from '../tensor/ops.ts';
 import { commonConfig } from './common-config.ts';
 import { ConfigReader } from './config-reader.ts';
-import { convolutionState } from './convolution.ts';
+import { convolutionState, convolutionWeight } from './convolution.ts';
 import { deltaState } from './delta-rule.ts';
 import { type Layers, linearOf, type ModelFamily, normHeads } from './layers.ts';
 import { type DeltaSizes, LAST_NORM, type ModelConfig, modelParameters, type ParameterSpec } from './model-config.ts';
@@ -43,9 +42,7 @@ function config(json: Readonly<Record<string, unknown>>): Qwen35Config {
   const rope = read.rope(undefined, { part: { share: 0.25, headSize } });
   const common = commonConfig(read, { contextLength: 32_768, headSize, rope });
   read.activation('hidden_act', 'silu');
-  const convolutionLength = read.integer('linear_conv_kernel_dim', 4, 16);
-  if (convolutionLength < 2)
-    throw read.unsupported('linear_conv_kernel_dim', 'only convolutions over several tokens are');
+  const convolutionLength = read.convolutionLength('linear_conv_kernel_dim', 4);
   const deltaRule: DeltaSizes = {
     keyHeads: read.integer('linear_num_key_heads', 16),
     valueHeads: read.integer('linear_num_value_heads', 32),
@@ -149,8 +146,7 @@ const gatedDeltaNet: Part = (config, x, layers, layer) => {
   const path = `model.layers.${layer}.linear_attn`;
   const linear = linearOf(layers, layer, deltaNetSizes(config));
   const channels = convolvedSize(deltaRule);
-  const stored = layers.parameter(`${path}.conv1d.weight`, [channels, 1, convolutionLength]);
-  const weight = transpose(reshape(stored, [channels, convolutionLength]), [1, 0]);
+  const weight = convolutionWeight(layers, `${path}.conv1d.weight`, [channels, convolutionLength]);
   const convolved = silu(layers.convolution(layer, linear(x, 'linear_attn.in_proj_qkv'), weight));
   const keys = keyHeads * keySize;
   const output = layers.deltaRule(layer, {

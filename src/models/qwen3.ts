@@ -4,10 +4,9 @@ import { decoderFamily } from './decoder.ts';
 export const qwen3 = decoderFamily((read) => {
   const slides = read.boolean('use_sliding_window', false);
   const firstSliding = read.notNegative('max_window_layers', 28);
-  const attentionBias = read.boolean('attention_bias', false);
   return {
     modelType: 'qwen3',
-    biases: { queryKeyValue: attentionBias, output: attentionBias, mlp: false },
+    biases: read.biases(),
     queryKeyNorm: 'head',
     sliding: slides ? read.sliding((layer) => layer >= firstSliding) : undefined,
     defaults: { contextLength: 32768, headSize: 128 },

@@ -3,12 +3,11 @@ import type { ConfigReader } from './config-reader.ts';
 import { decoderFamily } from './decoder.ts';
 
 export const smollm3 = decoderFamily((read, json) => {
-  const attentionBias = read.boolean('attention_bias', false);
   const unrotated = unrotatedLayers(read);
   const slides = read.boolean('use_sliding_window', false) && json.sliding_window !== undefined;
   return {
     modelType: 'smollm3',
-    biases: { queryKeyValue: attentionBias, output: attentionBias, mlp: read.boolean('mlp_bias', false) },
+    biases: read.biases({ mlp: true }),
     rope: read.rope(undefined, { fallback: 2e6 }),
     unrotated,
     sliding: slides ? read.sliding((layer) => unrotated[layer]!) : undefined,
