@@ -4,11 +4,10 @@
 const MOST_LEVELS = 1000;
 
 /** `JSON.parse`, which also throws `SyntaxError` for JSON nested more than a thousand levels deep. */
-export function parseJson(text: string, reviver?: (this: unknown, key: string, value: unknown) => unknown): unknown {
-  // The reviver is called from the innermost value outwards, by a recursive function.
+export function parseJson(text: string): unknown {
   if (text.length > MOST_LEVELS && levelsOf(text) > MOST_LEVELS)
     throw new SyntaxError(`it is nested more than ${MOST_LEVELS} levels deep`);
-  return JSON.parse(text, reviver);
+  return JSON.parse(text);
 }
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];

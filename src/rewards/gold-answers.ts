@@ -34,7 +34,8 @@ export function logModes(
   }
 }
 
-function columnNamed(columns: RewardInput['columns'], name: string, path: string): readonly unknown[] {
+/** @param path the setting that names the column */
+export function columnNamed(columns: RewardInput['columns'], name: string, path: string): readonly unknown[] {
   const column = columns[name];
   if (column !== undefined) return column;
   throw new GradusError('COLUMN_MISSING', `the data set has no column ${JSON.stringify(name)}`, {

@@ -1,10 +1,10 @@
 // Reward 1 for a completion that is JSON and conforms to a schema, else 0.
 import { z } from 'zod';
-import { existingNames } from '../common/nearest.ts';
 import type { Recorded } from '../common/recorded.ts';
 import { GradusError, isObject } from '../errors.ts';
-import type { RewardFunction, RewardInput } from '../scoring.ts';
+import type { RewardFunction } from '../scoring.ts';
 import { blocksOf } from './fenced-blocks.ts';
+import { columnNamed } from './gold-answers.ts';
 
 export const jsonSchemaConfig = z
   .strictObject({
@@ -64,7 +64,7 @@ export function jsonSchema({ schema, schema_column, parsed_score = 0 }: JsonSche
       const judge = await ofConfig;
       return completions.map((completion) => score(judge, completion));
     }
-    const schemas = columnNamed(columns, schema_column);
+    const schemas = columnNamed(columns, schema_column, 'schema_column');
     const scores: (number | null)[] = [];
     for (const [i, completion] of completions.entries()) {
       const given = schemas[i] ?? null;
@@ -121,15 +121,6 @@ async function judgeBy(schema: unknown, refusal: (fault: string, place: string) 
 /** The text within the last closed fences that are marked as JSON, or not marked at all. */
 function lastBlock(text: string): string | undefined {
   return blocksOf(text).findLast(({ label, isClosed }) => isClosed && (label === 'json' || label === ''))?.text;
-}
-
-function columnNamed(columns: RewardInput['columns'], name: string): readonly unknown[] {
-  const column = columns[name];
-  if (column !== undefined) return column;
-  throw new GradusError('COLUMN_MISSING', `the data set has no column ${JSON.stringify(name)}`, {
-    hint: existingNames(name, Object.keys(columns)),
-    path: 'schema_column',
-  });
 }
 
 const ofNumbers = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'];
