@@ -20,13 +20,10 @@ export interface ParquetPart {
   readonly exact: readonly (string | TypedValue)[];
 }
 
-type Message = ParquetPart | { readonly done: true } | { readonly fault: Fault };
-
-interface Fault {
-  readonly code: string;
-  readonly message: string;
-  readonly hint: string | undefined;
-}
+type Message =
+  | ParquetPart
+  | { readonly done: true }
+  | { readonly fault: Pick<FormatError, 'code' | 'message' | 'hint'> };
 
 export interface ParquetLimits {
   /** Milliseconds without any rows: for an empty file, and for each MB in addition. */

@@ -8,16 +8,11 @@ type Answer =
   | Extract<ClientLine, { readonly type: 'completion' | 'fault' }>
   | Extract<FaultyLine, { readonly type: 'unanswered' }>;
 
-/** A request that waits for its answer. */
-interface Open extends PromiseWithResolvers<Completion> {
-  readonly maxTokens: number;
-}
-
 /** The requests of all episodes, which a client answers by their numbers. */
 export class Requests {
   readonly #tell: (line: RequestLine) => void;
   readonly #vocabulary: number;
-  readonly #open = new Map<number, Open>();
+  readonly #open = new Map<number, PromiseWithResolvers<Completion> & { readonly maxTokens: number }>();
   #last = 0;
 
   /** @param vocabulary how many tokens the model has */

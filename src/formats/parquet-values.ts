@@ -221,13 +221,7 @@ function textReader(): (value: unknown) => string {
 
 const nanosOf = { s: 1_000_000_000n, ms: 1_000_000n, us: 1000n, ns: 1n };
 
-interface TimeUnit {
-  readonly of: 'time' | 'timestamp';
-  readonly nanos: bigint;
-  readonly isUtc: boolean;
-}
-
-function timeUnit({ converted_type, logical_type }: SchemaElement): TimeUnit | undefined {
+function timeUnit({ converted_type, logical_type }: SchemaElement) {
   const units = { MILLIS: nanosOf.ms, MICROS: nanosOf.us, NANOS: nanosOf.ns };
   if (logical_type?.type === 'TIME' || logical_type?.type === 'TIMESTAMP') {
     const { type, unit, isAdjustedToUTC: isUtc } = logical_type;

@@ -11,13 +11,6 @@ import type { Place } from './call-tree.ts';
 import { type PromptPlace, placeOfPrompt, type SentPrompt } from './prompt-place.ts';
 import type { CallStream, RecordedAnswer, RolloutOfCalls } from './rollout-settings.ts';
 
-/** What one answer of a call was sampled with. */
-interface Sampled {
-  readonly promptIds: readonly number[];
-  readonly completion: Completion;
-  readonly seed: number;
-}
-
 export class OpenCall {
   readonly #rollout: RolloutOfCalls;
   readonly #api: TurnCall['api'];
@@ -32,7 +25,12 @@ export class OpenCall {
   readonly #prompts: (PromptPlace<RecordedAnswer> & { readonly sent: SentPrompt })[] = [];
   /** Completions of each prompt. */
   #perPrompt = 1;
-  #sampled: readonly Sampled[] = [];
+  /** What each answer was sampled with. */
+  #sampled: readonly {
+    readonly promptIds: readonly number[];
+    readonly completion: Completion;
+    readonly seed: number;
+  }[] = [];
   #trained = true;
   #record: Record<string, unknown> = {};
   /** Requests that are being answered with it. */

@@ -120,22 +120,16 @@ export function unreachable(settings: HubSettings, subject: HubSubject, error: u
   );
 }
 
-async function refusal(settings: HubSettings, subject: HubSubject, response: Response): Promise<GradusError> {
+/** The meaning of the hub's status and error code. */
+async function refusal(
+  { endpoint, token }: HubSettings,
+  subject: HubSubject,
+  response: Response,
+): Promise<GradusError> {
   // Releases the connection.
   await response.body?.cancel();
-  const { code, message, hint, kind } = meaningOf(response, settings, subject);
-  return new GradusError(code, message, { hint, kind, path: keyOf(subject) });
-}
-
-interface Refusal {
-  readonly code: string;
-  readonly message: string;
-  readonly hint: string;
-  readonly kind: ErrorKind;
-}
-
-/** Translates the hub's status and error code. */
-function meaningOf(response: Response, { endpoint, token }: HubSettings, subject: HubSubject): Refusal {
+  const refused = (code: string, kind: ErrorKind, message: string, hint: string) =>
+    new GradusError(code, message, { hint, kind, path: keyOf(subject) });
   const { status, headers } = response;
   const reason = headers.get('x-error-code');
   const said = headers.get('x-error-message') ?? `status ${status}`;
@@ -143,42 +137,37 @@ function meaningOf(response: Response, { endpoint, token }: HubSettings, subject
   const page = `${endpoint}/${subject.type === 'dataset' ? 'datasets/' : ''}${subject.name}`;
   const logIn = 'set HF_TOKEN (or: hf auth login)';
   if (reason === 'GatedRepo') {
-    return {
-      code: 'HUB_GATED',
-      message: `${what} is gated: its owners require you to accept terms`,
-      hint: `accept them at ${page}, ${token ? 'with the account of your HF_TOKEN' : `then ${logIn}`}`,
-      kind: 'credentials',
-    };
+    return refused(
+      'HUB_GATED',
+      'credentials',
+      `${what} is gated: its owners require you to accept terms`,
+      `accept them at ${page}, ${token ? 'with the account of your HF_TOKEN' : `then ${logIn}`}`,
+    );
   }
   if (status === 404 || reason === 'RepoNotFound' || reason === 'RevisionNotFound') {
     const noRevision = reason === 'RevisionNotFound';
-    return {
-      code: 'HUB_NOT_FOUND',
-      message: `${what} ${noRevision ? `has no revision ${subject.revision}` : 'does not exist, or is private'}`,
-      hint: `check the spelling at ${page}; a private one needs HF_TOKEN`,
-      kind: 'invalid',
-    };
+    return refused(
+      'HUB_NOT_FOUND',
+      'invalid',
+      `${what} ${noRevision ? `has no revision ${subject.revision}` : 'does not exist, or is private'}`,
+      `check the spelling at ${page}; a private one needs HF_TOKEN`,
+    );
   }
   if (status === 401 || status === 403) {
-    return {
-      code: 'HUB_UNAUTHORIZED',
-      message: `the hub refuses ${what}: ${said}`,
-      hint: token ? 'check HF_TOKEN: it may be expired, or not meant for this' : logIn,
-      kind: 'credentials',
-    };
+    return refused(
+      'HUB_UNAUTHORIZED',
+      'credentials',
+      `the hub refuses ${what}: ${said}`,
+      token ? 'check HF_TOKEN: it may be expired, or not meant for this' : logIn,
+    );
   }
   if (status === 429) {
-    return {
-      code: 'HUB_BUSY',
-      message: `the hub has had too many requests and refuses ${what} for now`,
-      hint: `try again in ${Math.ceil(retryAfter(headers) / 1000) || 60} seconds`,
-      kind: 'not_ready',
-    };
+    return refused(
+      'HUB_BUSY',
+      'not_ready',
+      `the hub has had too many requests and refuses ${what} for now`,
+      `try again in ${Math.ceil(retryAfter(headers) / 1000) || 60} seconds`,
+    );
   }
-  return {
-    code: 'HUB_FAILED',
-    message: `the hub failed to send ${what}: ${said}`,
-    hint: 'try again later',
-    kind: 'not_ready',
-  };
+  return refused('HUB_FAILED', 'not_ready', `the hub failed to send ${what}: ${said}`, 'try again later');
 }

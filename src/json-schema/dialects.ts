@@ -54,10 +54,6 @@ export interface Dialects {
   readonly documents: ReadonlyMap<string, SchemaDocument>;
 }
 
-interface MetaSchema {
-  readonly properties?: Record<string, unknown>;
-}
-
 let loaded: Promise<Dialects> | undefined;
 
 export function loadDialects(): Promise<Dialects> {
@@ -83,7 +79,9 @@ async function load(): Promise<Dialects> {
   }
   for (const [draft, parts] of Object.entries(drafts)) {
     for (const address of [draft, ...parts]) {
-      const schema = toSchema(await getSchema(address), { includeDialect: 'never' }) as MetaSchema;
+      const schema = toSchema(await getSchema(address), { includeDialect: 'never' }) as {
+        readonly properties?: Record<string, unknown>;
+      };
       // Repeated values, which early revisions of a draft forbade, are harmless.
       if (schema.properties?.enum) schema.properties.enum = { type: 'array' };
       const prepared = preparedSchema(exactValue(schema), preparationOf(draft)) as Parameters<

@@ -51,11 +51,6 @@ class Refusal extends Error {
   }
 }
 
-interface Place {
-  readonly split: 'train' | 'eval';
-  readonly index: number;
-}
-
 export interface SessionOptions {
   readonly task: Task;
   readonly config: Config;
@@ -67,7 +62,7 @@ export class Session {
   readonly #options: SessionOptions;
   #episode: LedEpisode | undefined;
   #moment: Moment | undefined;
-  #place: Place | undefined;
+  #place: { readonly split: 'train' | 'eval'; readonly index: number } | undefined;
   #episodeId: string | null = null;
   #steps = 0;
   #closed = false;

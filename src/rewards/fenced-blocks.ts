@@ -26,14 +26,8 @@ export function blocksOf(text: string): Block[] {
   return blocks;
 }
 
-interface Fence {
-  readonly before: string;
-  readonly fence: string;
-  readonly info: string;
-}
-
 /** The last fence of a line, found without a regular expression, which would take long on a line of tildes. */
-function fenceIn(line: string): Fence | undefined {
+function fenceIn(line: string) {
   const last = Math.max(line.lastIndexOf('```'), line.lastIndexOf('~~~'));
   if (last < 0) return undefined;
   let from = last;
@@ -51,17 +45,11 @@ function openingOf(
   return { before: before!, fence, label: /[\p{L}\p{N}#+]+/u.exec(info!)?.[0].toLowerCase() ?? '' };
 }
 
-interface Content {
-  readonly content: string[];
-  readonly next: number;
-  readonly isClosed: boolean;
-}
-
 /**
  * The lines of a block, and the first line after it.
  * @param quotes whether fences in strings of several lines, such as examples in a docstring, are code; then `undefined` if such a string does not end
  */
-function contentOf(lines: readonly string[], from: number, fence: string, quotes: boolean): Content | undefined {
+function contentOf(lines: readonly string[], from: number, fence: string, quotes: boolean) {
   let isQuoted = false;
   for (let line = from; line < lines.length; line++) {
     const found = fenceIn(lines[line]!);

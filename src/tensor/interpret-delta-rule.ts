@@ -106,12 +106,6 @@ function valueHeads({ keyHeads, valueHeads: count }: DeltaHeads, operands: reado
 
 type Head = ReturnType<typeof valueHeads>[number];
 
-interface Step {
-  readonly row: number;
-  readonly before: Float64Array;
-  readonly after: Float64Array;
-}
-
 /** The states before and after each row of each segment, and the segments' prefixes. */
 function walk(segments: Value, { size, step }: Head) {
   const ends: Float64Array[] = [];
@@ -120,7 +114,7 @@ function walk(segments: Value, { size, step }: Head) {
     const [first, count, prefix] = [...segments.data.subarray(3 * index, 3 * index + 3)] as [number, number, number];
     if (prefix >= index) throw new Error('a segment comes after its prefix');
     let state = prefix < 0 ? new Float64Array(size) : ends[prefix]!;
-    const rows = Array.from({ length: count }, (_, i): Step => {
+    const rows = Array.from({ length: count }, (_, i) => {
       const before = state;
       state = step(before, first + i).after;
       return { row: first + i, before, after: state };

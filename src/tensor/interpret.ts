@@ -40,12 +40,10 @@ export function interpret(outputs: readonly Tensor[], inputs: Readonly<Record<st
   return outputs.map((output) => values.get(output)![0]!);
 }
 
-interface Run {
-  readonly sizes: Sizes;
-  readonly inputs: Readonly<Record<string, Value>>;
-}
-
-type Kernel = OperatorTable<[operands: readonly Value[], run: Run], Value | Value[]>;
+type Kernel = OperatorTable<
+  [operands: readonly Value[], run: { readonly sizes: Sizes; readonly inputs: Readonly<Record<string, Value>> }],
+  Value | Value[]
+>;
 
 const kernels: Kernel = {
   input: ({ attributes: { name }, shape }, _, { inputs, sizes }) => {

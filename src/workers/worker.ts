@@ -42,11 +42,6 @@ export interface CallOptions {
   readonly timeout?: number;
 }
 
-interface Pending {
-  resolve(result: unknown): void;
-  reject(error: Error): void;
-}
-
 /** For each running worker, the function that kills it if this process ends, without waiting for its last output. */
 const atExit = new Set<() => void>();
 process.on('exit', () => {
@@ -82,7 +77,7 @@ export class Worker {
   readonly hello: Promise<Hello>;
   readonly #options: WorkerOptions;
   readonly #process: ChildProcessByStdio<Writable, Readable, Readable>;
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new Map<number, Pick<PromiseWithResolvers<unknown>, 'resolve' | 'reject'>>();
   readonly #greeting: { resolve(hello: Hello): void; reject(error: Error): void };
   #calls = 0;
   /** The reason why the worker accepts no more calls. */

@@ -12,10 +12,6 @@ type Block =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'tool_use'; readonly id: string; readonly name: string; readonly input: unknown };
 
-interface MessageEvent {
-  readonly type: string;
-}
-
 /** The number of tokens that a request's messages and tools make. */
 export function countTokens(model: AnsweringModel, request: CountRequest): object {
   return { input_tokens: promptOf(model, chatRequestOf(request)).ids.length };
@@ -45,7 +41,7 @@ export async function messageEvents(
   model: AnsweringModel,
   request: MessageRequest,
   signal: AbortSignal,
-  send: (event: MessageEvent) => void,
+  send: (event: { readonly type: string }) => void,
 ): Promise<void> {
   const event = (type: string, fields: object = {}) => send({ type, ...fields });
   const delta = (index: number, fields: object) => event('content_block_delta', { index, delta: fields });

@@ -8,11 +8,6 @@ import type { AnsweringModel } from './served-model.ts';
 
 type Status = 'completed' | 'incomplete';
 
-interface ResponseEvent {
-  readonly type: string;
-  readonly sequence_number: number;
-}
-
 /** Sends an event: its type, and its other fields. */
 type SendEvent = (type: string, fields: object) => void;
 
@@ -30,7 +25,7 @@ export async function responseEvents(
   model: AnsweringModel,
   request: ResponsesRequest,
   signal: AbortSignal,
-  send: (event: ResponseEvent) => void,
+  send: (event: { readonly type: string; readonly sequence_number: number }) => void,
 ): Promise<void> {
   const head = headOf(model, request);
   let sequence_number = 0;

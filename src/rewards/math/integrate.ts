@@ -5,11 +5,6 @@ const FARTHEST = 6.5;
 const FAR = 1e3;
 const RELATIVE_TOLERANCE = 1e-10;
 
-interface Node {
-  readonly x: number;
-  readonly weight: number;
-}
-
 /** The integral of `f` from `from` to `to`, which may be infinite; NaN if it does not converge. */
 export function integral(f: (x: number) => number, from: number, to: number): number {
   if (from > to) return -integral(f, to, from);
@@ -32,7 +27,7 @@ export function integral(f: (x: number) => number, from: number, to: number): nu
 }
 
 /** Where the function is taken for the parameter t, and with which weight. */
-function nodeAt(t: number, from: number, to: number): Node {
+function nodeAt(t: number, from: number, to: number) {
   const [u, du] = [(Math.PI / 2) * Math.sinh(t), (Math.PI / 2) * Math.cosh(t)];
   if (Number.isFinite(from) && Number.isFinite(to)) {
     const half = (to - from) / 2;

@@ -14,16 +14,11 @@ import type { AgentMethod, Method, OpenedEnvironment, Report, Request } from './
 import { loadEnvironment, type NamedEnvironment } from './load-environment.ts';
 import { SharedMessages } from './shared-messages.ts';
 
-interface Episode {
-  readonly env: Env;
-  readonly messages: SharedMessages;
-}
-
 /** Messages of the other process that need no answer. */
 type Notice = { readonly release: number } | { readonly abort: number } | { readonly ping: number };
 
 const environments = new Map<number, Environment>();
-const episodes = new Map<number, Episode>();
+const episodes = new Map<number, { readonly env: Env; readonly messages: SharedMessages }>();
 /** Stops running agents, by their owners. */
 const stops = new Map<number, AbortController>();
 /** The owners of calls under way. */

@@ -55,16 +55,10 @@ export class KeptPrograms {
   }
 }
 
-interface Episode {
-  readonly id: number;
-  resolve(result: unknown): void;
-  reject(fault: unknown): void;
-}
-
 class KeptProgram {
   episodes = 0;
   readonly #running: ProgramProcess;
-  #episode: Episode | undefined;
+  #episode: (PromiseWithResolvers<unknown> & { readonly id: number }) | undefined;
   /** A line that has not ended yet. */
   #begun = '';
 

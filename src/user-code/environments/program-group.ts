@@ -4,12 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** Milliseconds between two looks at the memory of programs. */
 const INTERVAL = 200;
 
-interface Watched {
-  readonly limit: number;
-  readonly exceeded: () => void;
-}
-
-const watched = new Map<number, Watched>();
+const watched = new Map<number, { readonly limit: number; readonly exceeded: () => void }>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
 /** Calls `exceeded` once the processes of a group take more bytes than `limit` together. Returns a function that ends the watch. */
