@@ -36,9 +36,9 @@ export function createAt<T>(configurable: Configurable<T>, settings: unknown, pa
 export function placedAt(error: unknown, path: string): unknown {
   if (!(error instanceof GradusError)) return error;
   const { code, message, hint, path: within, kind } = error;
-  return new GradusError(code, within === undefined ? `${path}: ${message}` : `${path}.${message}`, {
-    hint,
-    path: within === undefined ? path : `${path}.${within}`,
-    kind,
-  });
+  const place = within === undefined ? path : `${path}.${within}`;
+  const rest = within !== undefined && message.startsWith(within) ? message.slice(within.length) : undefined;
+  // A message that begins with its key, such as "rate is missing", goes on after the place.
+  const isNamed = rest !== undefined && !/^\w/.test(rest);
+  return new GradusError(code, isNamed ? `${place}${rest}` : `${place}: ${message}`, { hint, path: place, kind });
 }

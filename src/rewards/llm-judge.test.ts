@@ -167,6 +167,13 @@ test('a refused request is not repeated, and a silent server is given up on', as
   });
   await assert.rejects(async () => judgeAt(refusing.baseUrl)(input(['a'])), failedJudge(/HTTP 401 who are you/));
   assert.equal(refusing.asked.length, 1);
+  const lost = await judgeServer(t, (_, __, response) => {
+    response.statusCode = 404;
+    response.end('page not found');
+    return undefined;
+  });
+  const advice = /HTTP 404 page not found; base_url goes up to the version/;
+  await assert.rejects(async () => judgeAt(new URL('/', lost.baseUrl).href)(input(['a'])), failedJudge(advice));
   const silent = await judgeServer(t, () => undefined);
   const impatient = judgeAt(silent.baseUrl, { timeout_s: 0.05, retries: 0 });
   await assert.rejects(async () => impatient(input(['a'])), failedJudge(/timeout/i));

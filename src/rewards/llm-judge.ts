@@ -177,7 +177,9 @@ async function ask(
     if (!response.ok) {
       const mayPass = response.status === 429 || response.status >= 500;
       const fault = `HTTP ${response.status} ${(await beginningOf(response)).slice(0, 200)}`;
-      return { fault, mayPass, after: retryAfter(response.headers) };
+      const isVersionless = response.status === 404 && new URL(base_url).pathname === '/';
+      const advice = isVersionless ? '; base_url goes up to the version, as in http://127.0.0.1:11434/v1' : '';
+      return { fault: `${fault}${advice}`, mayPass, after: retryAfter(response.headers) };
     }
     return scoreIn(answerSchema.parse(JSON.parse(await textOf(response))).choices[0]!.message.content, scale);
   } catch (error) {

@@ -2,6 +2,7 @@
 
 import { Command } from 'commander';
 import type { z } from 'zod';
+import { isUserFunction } from '../../config/reward-names.ts';
 import type { RewardTest } from '../../user-code/rewards/reward-test-schema.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
@@ -107,13 +108,13 @@ async function runTest({ output }: Cli, { reward, rewardConfig = '{}', input, op
 }
 
 /** A reward that fails on every case is broken, whatever was expected. */
-function failureOf({ scores, errors, agreement, advice }: RewardTest): Failure | undefined {
+function failureOf({ reward, scores, errors, agreement, advice }: RewardTest): Failure | undefined {
   const [first] = errors;
   if (first && errors.length === scores.length) {
     const error = {
       code: 'REWARD_FAILED',
       message: `the reward failed on all ${scores.length} cases: ${first.message}`,
-      hint: 'fix the reward, or add the columns that it reads to the cases, such as prompt',
+      hint: `${isUserFunction(reward) ? 'fix the reward' : 'check its settings (--reward-config)'}, or add the columns that it reads to the cases, such as prompt`,
     };
     return { error, exit_code: 2 };
   }
