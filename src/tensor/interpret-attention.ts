@@ -34,18 +34,17 @@ export function interpretCachedAttention(
     const head = Math.floor(i! / width);
     const keyValueHead = Math.floor((head * keyValueHeads) / heads);
     const last = positionOf(row!, step!);
+    /** Where the head's keys and values begin; those of a position are side by side. */
+    const start = dot([row!, keyValueHead, 0, 0], at);
+    const first = (row! * steps + step!) * heads * width + head * width;
     const scores = Array.from({ length: last + 1 }, (_, position) => {
       if (position <= last - window) return Number.NEGATIVE_INFINITY;
       let score = 0;
-      for (let d = 0; d < width; d++) {
-        score +=
-          rotatedQuery.data[(row! * steps + step!) * heads * width + head * width + d]! *
-          keys.data[dot([row!, keyValueHead, position, d], at)]!;
-      }
+      for (let d = 0; d < width; d++) score += rotatedQuery.data[first + d]! * keys.data[start + position * width + d]!;
       return score * scale;
     });
     return softened(scores).reduce(
-      (sum, weight, position) => sum + weight * values.data[dot([row!, keyValueHead, position, i! % width], at)]!,
+      (sum, weight, position) => sum + weight * values.data[start + position * width + (i! % width)]!,
       0,
     );
   });

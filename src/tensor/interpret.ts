@@ -223,14 +223,13 @@ const kernels: Kernel = {
       logprobs.push(distribution[checkIndex(target, distribution.length)]!);
       entropies.push(entropy);
       /** The sum of the weight's rows with these factors, in one dimension. */
-      const direction = (d: number, factor: (logprob: number) => number) =>
-        distribution.reduce(
-          (sum, logprob, id) => sum + factor(logprob) * slopes[id]! * weight!.data[id * size + d]!,
-          0,
-        );
+      const direction = (d: number, factors: readonly number[]) =>
+        factors.reduce((sum, factor, id) => sum + factor * weight!.data[id * size + d]!, 0);
+      const totalsBy = distribution.map((logprob, id) => Math.exp(logprob) * slopes[id]!);
+      const entropiesBy = distribution.map((logprob, id) => -totalsBy[id]! * (logprob + entropy));
       for (let d = 0; d < size; d++) {
-        ofTotals.push(direction(d, Math.exp));
-        ofEntropies.push(direction(d, (logprob) => -Math.exp(logprob) * (logprob + entropy)));
+        ofTotals.push(direction(d, totalsBy));
+        ofEntropies.push(direction(d, entropiesBy));
       }
     }
     const perToken = (numbers: number[]) => value(numbers, [logprobs.length, 1]);
