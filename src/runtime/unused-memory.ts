@@ -3,13 +3,29 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import koffi from './koffi.ts';
 
+/** Less than this is not worth a collection. */
+const LEAST_GAIN = 32 * 2 ** 20;
+
+/** What V8 held after the last collection. */
+let kept = 0;
+
 /**
- * Collects all garbage, shrinks V8's young generation, and returns free pages of the C library's heap. By themselves V8 and the C library
- * keep what they needed when they were busiest. Takes a tenth of a second or two of a processor: call it before work that needs much memory.
+ * Collects all garbage, if V8 holds more than after the last time, shrinks its young generation, and returns free pages of the C library's heap. By
+ * themselves V8 and the C library keep what they needed when they were busiest. Takes a tenth of a second or two of a processor: call it before work
+ * that needs much memory.
  */
 export function releaseUnusedMemory(): void {
-  collect();
+  if (held() > kept + LEAST_GAIN) {
+    collect();
+    kept = held();
+  }
   trim?.(0);
+}
+
+/** Bytes of V8's heap, and of buffers that end with objects in it. */
+function held(): number {
+  const { heapTotal, external } = process.memoryUsage();
+  return heapTotal + external;
 }
 
 /** Only this kind of collection shrinks the young generation. */

@@ -152,14 +152,14 @@ for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[]) {
         tails[name] ?? 'so',
       ];
       const random = randomStream(2);
-      for (let round = 0; round < 400; round++) {
+      for (let round = 0; round < 200; round++) {
         const text = Array.from({ length: 1 + random.integer(6) }, () => parts[random.integer(parts.length)]!).join('');
         const reader = readTurn(toolSyntaxes[name]);
         let told = '';
         for (const character of text) {
           reader.push(character);
           const certain = reader.certain();
-          assert.ok(certain.startsWith(told), JSON.stringify([text, told, certain]));
+          if (!certain.startsWith(told)) assert.fail(JSON.stringify([text, told, certain]));
           told = certain;
         }
         const { content, toolCalls, parseErrors } = reader.end();
