@@ -6,8 +6,8 @@ import koffi from './koffi.ts';
 /** Less than this is not worth a collection. */
 const LEAST_GAIN = 32 * 2 ** 20;
 
-/** What V8 held after the last collection. */
-let kept = 0;
+/** What V8 held after the last collection; at first, what modules and a small model take. */
+let kept = 64 * 2 ** 20;
 
 /**
  * Collects all garbage, if V8 holds more than after the last time, shrinks its young generation, and returns free pages of the C library's heap. By
