@@ -322,7 +322,7 @@ test('a sweep whose runs end before they are measured says why', async () => {
 
 test('a time limit ends a sweep, which ranks what was compared; with more time it continues', async () => {
   const out = place('limited');
-  const settings = ['max_steps=2500', 'sweep.over={learning_rate: [1, 2, 0.1]}', 'sweep.method=grid'];
+  const settings = ['max_steps=1000', 'sweep.over={learning_rate: [1, 2, 0.1]}', 'sweep.method=grid'];
   const limited = (max_time: string, resume = false) =>
     sweep(file, { out, resume, preflight: false, settings: [...settings, `sweep.max_time=${max_time}`] });
   await assert.rejects(limited('1ms'), {
