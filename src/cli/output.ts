@@ -48,11 +48,21 @@ export class Output {
     this.color = this.rewrites && !environment.NO_COLOR;
   }
 
-  /** Writes what the command found, as an object of a schema or as a text for people, and its error if it failed all the same. */
-  result(schema: string, found: object, text: string, failure?: Failure): ExitCode {
+  /**
+   * Writes what the command found, as an object of a schema or as a text for people, and its error if it failed all the same.
+   * @param text if it is lines, those of the commands in `next` follow
+   */
+  result<F extends object>(
+    schema: string,
+    found: F & { readonly next?: readonly string[] },
+    text: string | readonly string[],
+    failure?: Failure,
+  ): ExitCode {
+    const next = this.suggested(found.next ?? []).map((command) => `next: ${command}`);
+    const whole = typeof text === 'string' ? text : [...text, ...next].join('\n');
     const names = { schema, command: this.command };
-    if (!failure) return this.outcome({ ok: true, ...names, ...found }, text, 0);
-    return this.outcome({ ok: false, ...names, ...found, error: failure.error }, text, failure.exit_code);
+    if (!failure) return this.outcome({ ok: true, ...names, ...found }, whole, 0);
+    return this.outcome({ ok: false, ...names, ...found, error: failure.error }, whole, failure.exit_code);
   }
 
   #print(result: object, text: string): void {

@@ -46,14 +46,8 @@ function result<const N extends string, const C extends string, S extends z.core
   description: string,
   shape: S,
 ) {
-  return z
-    .strictObject({
-      ok: z.literal(true),
-      schema: z.literal(schema),
-      command: z.literal(command),
-      ...shape,
-    })
-    .describe(description);
+  const names = { schema: z.literal(schema), command: z.literal(command) };
+  return z.strictObject({ ok: z.literal(true), ...names, ...shape }).describe(description);
 }
 
 /** The result of a command that has content even if it failed: then `error` and the exit code are added. */

@@ -99,14 +99,9 @@ async function startEvaluation({ output, argv }: Cli, subject: string, { set, k,
   const started = detachEvaluation(subject, { ...given({ k, checkpoint }), require, argv: line });
   const { directory: dir, ...evaluation } = started;
   const next = [call('wait', dir, { eval: String(evaluation.number), timeout: '300' })];
-  return output.result(
-    'eval.detached/1',
-    { dir, evaluation, next },
-    [
-      `${dir}: evaluation ${evaluation.number} started in the background, process ${evaluation.pid}; its log is ${evaluation.log}`,
-      ...output.suggested(next).map((each) => `next: ${each}`),
-    ].join('\n'),
-  );
+  return output.result('eval.detached/1', { dir, evaluation, next }, [
+    `${dir}: evaluation ${evaluation.number} started in the background, process ${evaluation.pid}; its log is ${evaluation.log}`,
+  ]);
 }
 
 function evaluationSummary(result: EvaluateResult): string {

@@ -95,7 +95,7 @@ async function run(cli: Cli, file: string, flags: SweepFlags) {
     sweep(file, { ...options, signal, onEvent: (event) => output.note(eventLine(event)) }),
   );
   const next = nextAfterSweep(result);
-  return output.result('sweep.result/1', { ...result, next }, summary(result, output.suggested(next)));
+  return output.result('sweep.result/1', { ...result, next }, summary(result));
 }
 
 /** Useful commands after a sweep. */
@@ -145,14 +145,9 @@ async function startSweep({ output, argv }: Cli, file: string, options: SweepOpt
     ),
   );
   const next = [call('wait', reference, { timeout: '300' })];
-  return output.result(
-    'sweep.detached/1',
-    { sweep: { dir: directory, pid }, log, next },
-    [
-      `${reference}: started in the background, process ${pid}; its log is ${log}`,
-      ...output.suggested(next).map((line) => `next: ${line}`),
-    ].join('\n'),
-  );
+  return output.result('sweep.detached/1', { sweep: { dir: directory, pid }, log, next }, [
+    `${reference}: started in the background, process ${pid}; its log is ${log}`,
+  ]);
 }
 
 /** The changes to the configuration that the command line makes. Those of the section come last. */
@@ -203,10 +198,7 @@ function eventLine(event: SweepEvent): string {
   return `${done} of ${of}: ${settingsText(settings)}: ${what}`;
 }
 
-function summary(
-  { dir, metric, steps, table: trials, best, rungs, ended_by }: SweepResult,
-  next: readonly string[],
-): string {
+function summary({ dir, metric, steps, table: trials, best, rungs, ended_by }: SweepResult): string[] {
   const keys = Object.keys(trials[0]!.settings);
   const rows = trials.map((trial) => [
     String(trial.rank),
@@ -220,8 +212,7 @@ function summary(
   return [
     table([['rank', ...keys, 'step', metric, 'from the best'], ...rows]),
     `${dir}: ${steps.made} steps${share}${early}; the best: ${settingsText(best.settings)}, in ${best.config}`,
-    ...next.map((line) => `next: ${line}`),
-  ].join('\n');
+  ];
 }
 
 function differenceText({ difference }: RankedTrial): string {

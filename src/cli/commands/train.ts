@@ -181,11 +181,7 @@ async function startTraining({ output, argv }: Cli, config: string, flags: Train
   const next = [call('wait', reference, { timeout: '300' }), call('follow', reference), call('stop', reference)];
   const checked = run.status === 'starting' ? ', still checking whether it can begin' : '';
   const text = [`${run.dir}: started in the background, process ${run.pid}${checked}; its log is ${log}`];
-  return output.result(
-    'train.detached/1',
-    { run, log, next },
-    [...text, ...output.suggested(next).map((command) => `next: ${command}`)].join('\n'),
-  );
+  return output.result('train.detached/1', { run, log, next }, text);
 }
 
 /** Useful commands after a run. */

@@ -46,14 +46,8 @@ async function best({ output }: Cli, metric: string, { root, filter, least }: Be
     String(step),
     checkpoint ?? 'not kept',
   ]);
-  return output.result(
-    'runs.best.result/1',
-    { metric, best: first, ranking, next },
-    [
-      table([['rank', 'run', metric, 'step', 'checkpoint'], ...rows]),
-      ...output.suggested(next).map((line) => `next: ${line}`),
-    ].join('\n'),
-  );
+  const text = [table([['rank', 'run', metric, 'step', 'checkpoint'], ...rows])];
+  return output.result('runs.best.result/1', { metric, best: first, ranking, next }, text);
 }
 
 export async function prints({ result, z }: SchemaTools) {

@@ -36,7 +36,7 @@ async function compare({ output }: Cli, names: readonly string[]) {
   const { rejudging, ...comparison } = compareRuns(directories.map(inspectRun));
   const next = rejudging && [call('evaluate', directories[0]), ...rejudging.flatMap(commandsOf)];
   const found = { ...comparison, ...(next && { next }) };
-  return output.result('runs.compare.result/2', found, text(comparison, output.suggested(next)));
+  return output.result('runs.compare.result/2', found, text(comparison));
 }
 
 function commandsOf({ config, settings, export: exported }: Rejudging): string[] {
@@ -49,7 +49,7 @@ function commandsOf({ config, settings, export: exported }: Rejudging): string[]
 /** More runs than this are listed one per line instead of side by side. */
 const MOST_BESIDE = 3;
 
-function text({ runs, config, held_out, ranking }: Comparison, next: readonly string[] = []): string {
+function text({ runs, config, held_out, ranking }: Comparison): string[] {
   const cell = (value: unknown) =>
     oneLine(value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value), 40);
   const shown = ['reward', 'kl', 'entropy', 'completions/mean_length'].filter((name) => runs[0]!.metrics[name]);
@@ -77,8 +77,7 @@ function text({ runs, config, held_out, ranking }: Comparison, next: readonly st
     table(runs.length > MOST_BESIDE ? rows[0]!.map((_, column) => rows.map((row) => row[column]!)) : rows),
     ...(runs.length > 2 ? ['', table(rankingRows(ranking)), ''] : []),
     ...held_out.map(comparisonLine),
-    ...next.map((line) => `next: ${line}`),
-  ].join('\n');
+  ];
 }
 
 function rankingRows(ranking: Comparison['ranking']): string[][] {
