@@ -52,7 +52,7 @@ function floorQuotient(a: number, b: number): number {
   const rest = a % assertDivisor(b);
   let quotient = (a - rest) / b;
   if (rest !== 0 && rest < 0 !== b < 0) quotient -= 1;
-  if (quotient === 0) return a / b < 0 ? -0 : 0;
+  if (quotient === 0) return a / b < 0 || Object.is(a / b, -0) ? -0 : 0;
   const floor = Math.floor(quotient);
   return quotient - floor > 0.5 ? floor + 1 : floor;
 }
@@ -110,6 +110,9 @@ function repeat(given: string | readonly Value[] | Tuple, times: PythonNumber | 
 
 function arithmetic(operator: string, left: PythonNumber, right: PythonNumber): Value {
   const { small, whole, float: ofFloats } = arithmetics[operator]!;
+  const isLong = typeof left === 'bigint' || typeof right === 'bigint';
+  if (operator === '/' && isLong && !(left instanceof Float) && !(right instanceof Float))
+    return new Float(longQuotient(BigInt(left), BigInt(right)));
   if (!small || !whole || left instanceof Float || right instanceof Float)
     return new Float(ofFloats(float(left), float(right)));
   if (typeof left === 'number' && typeof right === 'number') {
@@ -121,6 +124,19 @@ function arithmetic(operator: string, left: PythonNumber, right: PythonNumber): 
   if (bits > MOST_BITS) throw new JinjaError('a whole number is too long');
   spend(1 + bits / 4);
   return integer(whole(a, b));
+}
+
+/** The float that is nearest to a / b: more of its digits than a float has, the last of which says whether there are others. */
+function longQuotient(a: bigint, b: bigint): number {
+  if (b === 0n) throw new JinjaError('division by zero');
+  const [above, below] = [a < 0n ? -a : a, b < 0n ? -b : b];
+  const shift = Math.max(0, 64 + bitLength(below) - bitLength(above));
+  const scaled = above << BigInt(shift);
+  const digits = scaled / below;
+  const half = Math.floor(shift / 2);
+  const size = Number(digits * below === scaled ? digits : digits | 1n) / 2 ** half / 2 ** (shift - half);
+  if (size === Number.POSITIVE_INFINITY) throw new JinjaError('integer division result too large for a float');
+  return a < 0n !== b < 0n ? -size : size;
 }
 
 function power(left: PythonNumber, right: PythonNumber): Value {
