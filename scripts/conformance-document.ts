@@ -81,7 +81,7 @@ ${markdown([
 - **Dropout.** Backend native applies only \`lora.dropout\`, with a random number per row and per column instead of one per value. \`attention_dropout\` in a model's config.json, with which TRL and
   backend trl train, has no effect there. The tokens were sampled without it.
 - **Every name of \`lora.target_modules\` must be a layer.** PEFT requires only one of them to be. Embeddings and the output layer are trained in full, with \`modules_to_save\`, not by adapters.
-- **Not supported**, and refused by name with an alternative: \`repetition_penalty\` and other \`generation_kwargs\`, optimisers other than AdamW (\`optim\`), the schedules \`reduce_lr_on_plateau\` and \`greedy\`, which follow a metric, DoRA (\`use_dora\`), reward models in the process (\`reward_processing_classes\`).
+- **Not supported**, and refused by name with an alternative: \`generation_kwargs\` besides temperature, filters, \`repetition_penalty\` and stop texts, optimisers other than AdamW (\`optim\`), the schedules \`reduce_lr_on_plateau\` and \`greedy\`, which follow a metric, DoRA (\`use_dora\`), reward models in the process (\`reward_processing_classes\`).
 - \`scale_rewards: mean\` (max-RL), \`advantage_baseline: leave_one_out\` and \`kl_estimator\` are not in TRL.
 
 ## Fields of GRPOConfig that are no keys
@@ -98,7 +98,7 @@ ${fieldsWithoutKey()}
 const FIELDS = [
   ...['model_init_kwargs', 'trust_remote_code', 'router_aux_loss_coef', 'disable_dropout', 'cast_lm_head_to_fp32'],
   ...['num_generations_eval', 'ds3_gather_for_generation', 'pad_to_multiple_of'],
-  ...['generation_batch_size', 'generation_kwargs', 'repetition_penalty', 'cache_implementation', 'reward_weights'],
+  ...['generation_batch_size', 'generation_kwargs', 'cache_implementation', 'reward_weights'],
   ...['use_vllm', 'vllm_mode', 'vllm_server_base_url', 'vllm_gpu_memory_utilization', 'vllm_tensor_parallel_size'],
   ...['vllm_model_impl', 'vllm_enable_sleep_mode', 'vllm_structured_outputs_regex', 'vllm_server_host'],
   ...['vllm_server_port', 'vllm_server_timeout', 'vllm_group_port', 'max_tool_calling_iterations'],

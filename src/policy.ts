@@ -11,7 +11,12 @@ export interface SamplingFilters {
   readonly minP?: number;
 }
 
-export const filterDemands: Demands<SamplingFilters> = { topK: number, topP: number, minP: number };
+export const filterDemands: Demands<SamplingFilters & Pick<SamplingOptions, 'repetitionPenalty'>> = {
+  topK: number,
+  topP: number,
+  minP: number,
+  repetitionPenalty: number,
+};
 
 /** How the completions of a call are sampled. */
 export interface SamplingOptions extends SamplingFilters {
@@ -19,6 +24,11 @@ export interface SamplingOptions extends SamplingFilters {
   readonly maxTokens: number;
   /** Divides the logits; 0 is greedy. @default 1 */
   readonly temperature?: number;
+  /**
+   * Divides the logits of tokens that the prompt or the completion has already, or multiplies them if they are below 0: Keskar et al. 2019,
+   * arXiv:1909.05858. Like filters, it changes what is drawn and not the log-probabilities. @default 1
+   */
+  readonly repetitionPenalty?: number;
   /** Tokens that end a completion; the completion includes them. */
   readonly stopIds: ReadonlySet<number>;
   /** Called after each token; returns whether the completion ends there. See `stopAtText`. @default never */

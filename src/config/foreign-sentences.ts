@@ -249,8 +249,6 @@ it is a setting of a task set: taskset: digit-sum, taskset_config: {digits: 4, v
   seq_len vocab target scale
 write weights in reward: [{name: NAME, weight: NUMBER}]
   reward_weights
-sampling has no penalties; use the reward repetition_penalty
-  repetition_penalty
 overlong_prompts says what happens to prompts that are longer than max_prompt_tokens: error, drop or truncate_left
   truncation filter_overlong_prompts
 the metrics of every step are recorded: leave it out
@@ -305,7 +303,7 @@ eval.k is the number of completions of a problem in evaluations
 all completions are in rollouts/ of the run, and sample_every_steps says how often some are in samples.jsonl: leave it out
   log_completions num_completions_to_print log_unique_prompts log_val_generations log_completions_hub_repo
   log_multimodal
-settings of sampling are keys: temperature, top_p, top_k, min_p, stop
+settings of sampling are keys: temperature, top_p, top_k, min_p, repetition_penalty, stop
   generation_kwargs sampling_params
 the only quantised weights that are trained on are those of trl.load_in_4bit
   load_in_8bit

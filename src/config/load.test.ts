@@ -131,7 +131,6 @@ describe('an unknown key is an error that names our key', () => {
     'ppo_mini_batch_size: 64': /^an update learns from prompts_per_step ÷ steps_per_generation prompts/,
     'num_substeps: 2': /called steps_per_generation/,
     'rl_top_k: 50': /called top_k/,
-    'repetition_penalty: 1.1': /the reward repetition_penalty/,
     'enable_thinking: false': /^set chat_template_kwargs: \{enable_thinking: false\}/,
     'stop_strings: [x]': /called stop/,
     'use_vllm: true': /^here it is called trl\.use_vllm, with backend: trl$/,

@@ -256,6 +256,12 @@ const keys = {
       .describe('sample from the likeliest tokens that together reach this probability; 1: from all'),
     top_k: wholeNumber.default(0).describe('sample from this many of the likeliest tokens; 0: from all'),
     min_p: fraction.default(0).describe('sample no token less likely than this fraction of the likeliest; 0: from all'),
+    repetition_penalty: positive
+      .max(10)
+      .default(1)
+      .describe(
+        'divide the scores of tokens that the prompt or the completion has already by this, or multiply them where they are below 0, as in transformers; 1: never',
+      ),
     stop: z
       .array(z.string().refine((text) => text !== '', 'expected a text that is not empty'))
       .default([])

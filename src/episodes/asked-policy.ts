@@ -48,7 +48,17 @@ export class Requests {
   }
 
   async #ask(id: RequestLine['id'], request: SampleRequest, options: SamplingOptions): Promise<Completion> {
-    const { temperature = 1, topP = 1, topK = 0, minP = 0, stopIds, stopTexts = [], stopWhen, signal } = options;
+    const {
+      temperature = 1,
+      topP = 1,
+      topK = 0,
+      minP = 0,
+      repetitionPenalty = 1,
+      stopIds,
+      stopTexts = [],
+      stopWhen,
+      signal,
+    } = options;
     const number = ++this.#last;
     const maxTokens = Math.min(request.maxTokens ?? options.maxTokens, options.maxTokens);
     const answer = { ...Promise.withResolvers<Completion>(), maxTokens };
@@ -71,6 +81,7 @@ export class Requests {
         top_p: topP,
         top_k: topK,
         min_p: minP,
+        ...(repetitionPenalty !== 1 && { repetition_penalty: repetitionPenalty }),
         stop_ids: [...stopIds],
         stop: [...stopTexts],
       });

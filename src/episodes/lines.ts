@@ -56,6 +56,7 @@ export const requestLine = z.strictObject({
   top_p: z.number(),
   top_k: z.int().describe('0 keeps all tokens'),
   min_p: z.number(),
+  repetition_penalty: z.number().exactOptional().describe('other than 1'),
   stop_ids: z.array(z.int()).describe('tokens that end a completion, which includes them'),
   stop: z.array(z.string()).describe('texts that end it'),
 });

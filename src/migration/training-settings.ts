@@ -135,14 +135,16 @@ function samplingOf(value: unknown): Meaning {
   for (const [name, setting] of Object.entries(value ?? {})) {
     if (name === 'stop' || name === 'stop_strings') keys.stop = [setting].flat();
     else if (['top_k', 'min_p'].includes(name)) Object.assign(keys, meanings[name]!(setting, {}));
-    else if (['temperature', 'top_p'].includes(name)) keys[name] = setting;
+    else if (['temperature', 'top_p', 'repetition_penalty'].includes(name)) keys[name] = setting;
     else if (name === 'max_tokens' || name === 'max_new_tokens') keys.max_completion_length = setting;
-    else if (!(name === 'repetition_penalty' && setting === 1)) unused.push(name);
+    else unused.push(name);
   }
   // The end of a turn is the model's own, and the seed that of the run.
   if (Array.isArray(keys.stop) && keys.stop.some((text) => typeof text !== 'string')) delete keys.stop;
   const untold = unused.filter((name) => !['seed', 'include_stop_str_in_output', 'do_sample', ''].includes(name));
-  return untold.length > 0 ? `${untold.join(', ')}: sampling has temperature, top_p, top_k, min_p and stop` : keys;
+  return untold.length > 0
+    ? `${untold.join(', ')}: sampling has temperature, top_p, top_k, min_p, repetition_penalty and stop`
+    : keys;
 }
 
 /** The prompts of a step and its updates, from sizes that TRL counts in completions and micro-batches of one device. */

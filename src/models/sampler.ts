@@ -35,6 +35,11 @@ export function softmax(logits: Float64Array, temperature: number): Float64Array
   return weights.map((weight) => weight / sum);
 }
 
+/** Divides the logits of these tokens by a penalty, or multiplies them if they are below 0, as transformers does. */
+export function penalize(logits: Float64Array, ids: ReadonlySet<number>, penalty: number): void {
+  for (const id of ids) logits[id] = logits[id]! < 0 ? logits[id]! * penalty : logits[id]! / penalty;
+}
+
 /** The most likely token, or the first of them if several are equally likely. */
 export function likeliestToken(scores: Floats): number {
   let best = 0;

@@ -161,6 +161,7 @@ export function samplingOptions(config: Config) {
     topP: config.top_p,
     topK: config.top_k,
     minP: config.min_p,
+    repetitionPenalty: config.repetition_penalty,
   };
 }
 

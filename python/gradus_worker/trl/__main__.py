@@ -40,6 +40,7 @@ SAMPLE = {
     "top_k": int,
     "top_p": float,
     "min_p": float,
+    "repetition_penalty": float,
     "stop_ids": [int],
     "stop_texts": [str],
 }

@@ -110,7 +110,8 @@ class Engine:
             vllm.sync_weights()
             trainer._last_loaded_step = trainer.state.global_step
         vllm.max_completion_length = max(request["max_tokens"] for request in requests)
-        vllm.temperature, vllm.top_k, vllm.top_p, vllm.min_p = (options[name] for name in ("temperature", "top_k", "top_p", "min_p"))
+        for name in ("temperature", "top_k", "top_p", "min_p", "repetition_penalty"):
+            setattr(vllm, name, options[name])
         # With the text of special tokens, as elsewhere. A completion ends with the token that completes a stop text, which Gradus reads up to.
         vllm.generation_kwargs = {"stop": options["stop_texts"], "skip_special_tokens": False} if options["stop_texts"] else {}
         _, completions, logprobs, _ = vllm.generate([request["prompt_ids"] for request in requests], None, num_generations=1)

@@ -2,7 +2,7 @@
 from dataclasses import dataclass, field
 
 import torch
-from transformers import DynamicCache
+from transformers import DynamicCache, RepetitionPenaltyLogitsProcessor
 
 ROWS = 64  # the most completions at a time: their keys and values are kept
 TOKENS = 256  # the most tokens of a text at a time: their logits are kept
@@ -81,7 +81,7 @@ def sample_together(model, rows, options, ends, is_cancelled):
             return
         point = torch.stack([points[i][t] for i in active]).to(logits.device)
         plain = logits.float().log_softmax(-1)
-        ids, drawn = pick(logits.float(), point, options)
+        ids, drawn = pick(logits.float(), point, options, [rows[i].prompt_ids + rows[i].ids for i in active])
         told = zip(active, plain, ids.tolist(), drawn.tolist(), plain.gather(-1, ids[:, None])[:, 0].tolist())
         for i, distribution, id, logprob, plain_logprob in told:
             row = rows[i]
@@ -128,16 +128,29 @@ def forward(model, ids, mask, cache):
     return output.logits[:, -1]
 
 
-def pick(logits, point, options):
-    """One token a row, and its log-probability after temperature, before filters. `point`: a number in [0, 1) a row."""
+def pick(logits, point, options, texts):
+    """
+    One token a row, and its log-probability after temperature, before the penalty and filters. `point`: a number in [0, 1) a row; `texts`: its
+    tokens so far.
+    """
+    likely = penalized(logits, texts, options["repetition_penalty"])
     if options["temperature"] == 0:
-        ids = logits.argmax(-1)
+        ids = likely.argmax(-1)
         return ids, torch.zeros_like(point)
     logprobs = (logits / options["temperature"]).log_softmax(-1)
-    reached = filtered(logprobs.exp(), options).double().cumsum(-1)
+    chances = logprobs if likely is logits else (likely / options["temperature"]).log_softmax(-1)
+    reached = filtered(chances.exp(), options).double().cumsum(-1)
     total = reached[:, -1]
     ids = torch.searchsorted(reached, (point * total)[:, None], right=True)[:, 0].clamp(max=logits.shape[-1] - 1)
     return ids, logprobs.gather(-1, ids[:, None])[:, 0]
+
+
+def penalized(logits, texts, penalty):
+    """Logits in which tokens that a text has already are less likely."""
+    if penalty == 1:
+        return logits
+    process = RepetitionPenaltyLogitsProcessor(float(penalty))
+    return torch.cat([process(torch.tensor([ids], device=row.device), row[None]) for ids, row in zip(texts, logits)])
 
 
 def filtered(probabilities, options):

@@ -19,11 +19,12 @@ export interface SamplingPlace {
 }
 
 /** Throws `SAMPLING_UNSUPPORTED` for options that the API does not have. */
-export function assertSamples({ minP = 0 }: SamplingOptions): void {
-  if (minP === 0) return;
-  throw new GradusError('SAMPLING_UNSUPPORTED', `min_p: ${minP}: Tinker’s API has no such filter`, {
+export function assertSamples({ minP = 0, repetitionPenalty = 1 }: SamplingOptions): void {
+  const [key, value] = minP !== 0 ? ['min_p', minP] : ['repetition_penalty', repetitionPenalty];
+  if (key === 'repetition_penalty' && value === 1) return;
+  throw new GradusError('SAMPLING_UNSUPPORTED', `${key}: ${value}: Tinker’s API has no such setting`, {
     hint: 'leave it out; top_p and top_k are sent to the server',
-    path: 'min_p',
+    path: key,
   });
 }
 

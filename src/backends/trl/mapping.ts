@@ -118,6 +118,7 @@ export const trlMapping = {
   top_p: sampling,
   top_k: sampling,
   min_p: sampling,
+  repetition_penalty: sampling,
   stop: backend('the renderer, and the worker, which ends completions there'),
 
   chat_template: text,
@@ -238,7 +239,9 @@ export function assertDivides(config: Config): void {
   if (trl.load_in_4bit && config.lora === null) {
     conflict('trl.load_in_4bit', 'needs adapters: weights in 4 bits cannot be trained', 'set lora, or leave it out');
   }
-  const filters = (['top_p', 'top_k', 'min_p'] as const).filter((key) => config[key] !== configDefaults[key]);
+  const filters = (['top_p', 'top_k', 'min_p', 'repetition_penalty'] as const).filter(
+    (key) => config[key] !== configDefaults[key],
+  );
   if (trl.use_vllm && config.importance_sampling_correction && filters.length > 0) {
     conflict(
       filters[0]!,

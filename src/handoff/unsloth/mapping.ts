@@ -130,6 +130,7 @@ export const unslothMapping: Readonly<Partial<Record<UnslothKey, HandoffRow>>> =
     },
   ),
   min_p: to('GRPOConfig.min_p', ({ config }) => config.min_p || null),
+  repetition_penalty: to('GRPOConfig.repetition_penalty', ({ config }) => config.repetition_penalty),
 
   log_kl: none('TRL measures the KL divergence only if it trains on it'),
   kl_estimator: none('TRL’s KL divergence is k3'),

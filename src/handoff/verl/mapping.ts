@@ -150,6 +150,7 @@ export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
     environment === null && stop.length > 0 ? 'verl’s own agent loops pass no stop texts to their sampler' : undefined,
   ),
   min_p: none('verl does not pass it to its sampler'),
+  repetition_penalty: none('the log-probabilities that verl reads back would be those after the penalty'),
 
   beta: {
     writes: {

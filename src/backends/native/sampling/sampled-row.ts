@@ -2,7 +2,7 @@
 import { type RandomStream, randomStream } from '../../../common/random.ts';
 import { GradusError } from '../../../errors.ts';
 import { scoresNotFinite } from '../../../loop/not-finite.ts';
-import { likeliestToken, likeliestTokens, restricts, sampleToken, softmax } from '../../../models/sampler.ts';
+import { likeliestToken, likeliestTokens, penalize, restricts, sampleToken, softmax } from '../../../models/sampler.ts';
 import type { Completion, SampleRequest, SamplingOptions, TokenLogprob } from '../../../policy.ts';
 import { assertTokensKnown } from '../step-checks.ts';
 
@@ -22,6 +22,9 @@ export interface SampledModel {
   /** Whether the model's weights have been updated since they were read. */
   readonly updated: () => boolean;
 }
+
+/** The smallest normal float32, for a token whose probability is too small for one. */
+const LEAST_PROBABILITY = 2 ** -126;
 
 /** How many draws are refused before every token is checked. */
 const MOST_TRIES = 16;
@@ -106,8 +109,8 @@ export class SampledRow {
 
   /** Samples the next token, given its scores after all tokens before it have been read. Throws `LOGPROB_NOT_FINITE`. */
   take(scores: Scores): void {
-    const { logits, logTotal } = scores;
-    const { temperature = 1, stopIds, stopWhen } = this.#options;
+    const { logits, probabilities, logTotal } = scores;
+    const { temperature = 1, repetitionPenalty = 1, stopIds, stopWhen } = this.#options;
     this.cached = this.length;
     const greedy = temperature === 0;
     // After an update, the next update reports the sampled token and saves its batch. Greedy completions never reach an update.
@@ -119,7 +122,9 @@ export class SampledRow {
     }
     const { id, logprob } = drawn;
     this.#ids.push(id);
-    this.#logprobs.push(logprob);
+    // A penalty changes what is drawn, as filters do. The trainer compares with the log-probability without it.
+    const isUnchanged = greedy || repetitionPenalty === 1 || this.request.adjust !== undefined;
+    this.#logprobs.push(isUnchanged ? logprob : Math.log(Math.max(probabilities[id]!, LEAST_PROBABILITY)));
     const plain = (token: number) => logits[token]! - logTotal;
     this.#plainLogprobs.push(plain(id));
     const { topLogprobs: count = 0, onToken } = this.request;
@@ -133,15 +138,17 @@ export class SampledRow {
 
   /** Draws a token; undefined if the request allows none. */
   #draw({ logits, probabilities }: Scores): TokenLogprob | undefined {
-    const { temperature = 1 } = this.#options;
+    const { temperature = 1, repetitionPenalty = 1 } = this.#options;
     const { adjust, allows } = this.request;
     // A greedy choice is certain: its probability is 1.
     const pick = (given: Float32Array | Float64Array, chances: () => Float32Array | Float64Array) =>
       temperature === 0
         ? { id: likeliestToken(given), logprob: 0 }
         : sampleToken(chances(), this.#random, this.#options);
-    if (!adjust && !allows) return pick(logits, () => probabilities);
+    if (!adjust && !allows && repetitionPenalty === 1) return pick(logits, () => probabilities);
     const changed = Float64Array.from(logits);
+    if (repetitionPenalty !== 1)
+      penalize(changed, new Set([...this.request.promptIds, ...this.#ids]), repetitionPenalty);
     adjust?.(changed, this.#ids);
     const draw = () => pick(changed, () => softmax(changed, temperature));
     if (!allows) return draw();
