@@ -58,7 +58,7 @@ export async function readParquet(
   };
   try {
     const metadata = await parquetMetadataAsync(file);
-    const names = columnNames(metadata);
+    const names = parquetSchema(metadata).children.map(({ element }) => element.name);
     const unknown = without.find((name) => !names.includes(name));
     if (unknown !== undefined) throw new ColumnRefused(unknown, `does not exist; there are: ${names.join(', ')}`);
     const columns = names.filter((name) => !without.includes(name));
@@ -90,10 +90,6 @@ export async function readParquet(
       `remove_columns: [${error.column.split('.')[0]}] leaves it out`,
     );
   }
-}
-
-function columnNames({ schema }: FileMetaData): string[] {
-  return parquetSchema({ schema } as FileMetaData).children.map(({ element }) => element.name);
 }
 
 function columnPlaces(metadata: FileMetaData, columns: readonly string[], making: Making): ReadonlyMap<string, Place> {

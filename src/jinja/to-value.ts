@@ -10,16 +10,12 @@ export function toValue(given: unknown): Value {
   if (typeof given === 'string' || typeof given === 'boolean') return given;
   if (typeof given === 'number') return Number.isSafeInteger(given) ? given + 0 : new Float(given);
   if (typeof given === 'bigint') return integer(given);
-  if (typeof given === 'function') return functionValue(given as (text: string) => string);
+  if (typeof given === 'function') return builtin('function', 'format!', (text) => given(str(text!)));
   if (Array.isArray(given)) return given.map(toValue);
   if (given instanceof Float || given instanceof Dict || given instanceof Callable) return given;
   const dict = new Dict();
   for (const [key, value] of Object.entries(given)) if (value !== undefined) dict.set(key, toValue(value));
   return dict;
-}
-
-function functionValue(work: (text: string) => string): Callable {
-  return builtin('function', 'format!', (text) => work(str(text!)));
 }
 
 /** Reads JSON like Python's `json.loads`: numbers keep their type and all digits. For variables of a template. */

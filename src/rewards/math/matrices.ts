@@ -23,7 +23,7 @@ export function matrixOf(node: MathNode, factors = MOST_FACTORS): Rows | undefin
       return a && transposed(a);
     case 'add': {
       const b = a && matrixOf(right!, factors - 1);
-      if (!a || !b || !haveSameShape(a, b)) return undefined;
+      if (!a || !b || a.length !== b.length || a[0]!.length !== b[0]!.length) return undefined;
       return a.map((row, i) => row.map((entry, j) => operation('add', entry, b[i]![j]!)));
     }
     case 'multiply': {
@@ -98,10 +98,6 @@ function inverse(a: Rows): Rows | undefined {
 
 function mapped(rows: Rows, change: (entry: MathNode) => MathNode): Rows {
   return rows.map((row) => row.map(change));
-}
-
-function haveSameShape(a: Rows, b: Rows): boolean {
-  return a.length === b.length && a[0]!.length === b[0]!.length;
 }
 
 function sumOf(terms: readonly MathNode[]): MathNode {
