@@ -141,6 +141,21 @@ describe('answers with TOKENIZER_INVALID', () => {
     ],
     ['no merges', { model: { type: 'BPE', vocab: {} } }, {}, /merges|undefined/],
     [
+      'a pattern that is none, which would split nothing',
+      { model: bpe, pre_tokenizer: { type: 'Split', pattern: {}, behavior: 'Isolated', invert: false } },
+      {},
+      /its pre_tokenizer has a pattern "\{\}"/,
+    ],
+    [
+      'an expression that is no text, in a step of a step',
+      {
+        model: bpe,
+        normalizer: { type: 'Sequence', normalizers: [{ type: 'Replace', pattern: { Regex: 5 }, content: '' }] },
+      },
+      {},
+      /its normalizer has a pattern/,
+    ],
+    [
       'a step that inserts megabytes',
       { model: bpe, normalizer: { type: 'Prepend', prepend: 'a'.repeat(5_000_000) } },
       {},

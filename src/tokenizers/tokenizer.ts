@@ -132,7 +132,7 @@ function loadLibrary(
 ): LibraryTokenizer {
   const addedTokens = list(description.added_tokens).map((token) => record(token, 'tokenizer.json', 'added_tokens'));
   assertIds([...vocabularyIds(model.vocab), ...addedTokens.map(({ id }) => id)]);
-  for (const step of ['normalizer', 'pre_tokenizer', 'decoder']) assertGrowth(step, description[step]);
+  for (const step of ['normalizer', 'pre_tokenizer', 'decoder']) assertStep(step, description[step]);
   const absent = { normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null };
   try {
     return createLibraryTokenizer(
@@ -163,18 +163,26 @@ function assertIds(ids: readonly unknown[]): void {
 const inserted = ['prepend', 'content', 'replacement', 'prefix', 'suffix'];
 const MOST_GROWTH = 1000;
 
-/** Refuses steps that insert so much that a short text would fill the memory. */
-function assertGrowth(name: string, step: unknown): void {
+/** Refuses steps that insert so much that a short text would fill the memory, and patterns that the library would leave out. */
+function assertStep(name: string, step: unknown): void {
   let growth = 1;
   const waiting = [step];
   while (waiting.length > 0) {
     for (const [key, value] of Object.entries(waiting.pop() ?? {})) {
+      if (key === 'pattern' && !isPattern(value))
+        throw invalid('tokenizer.json', `its ${name} has a pattern ${quoted(JSON.stringify(value))}`);
       if (typeof value === 'object') waiting.push(value);
       else if (typeof value === 'string' && inserted.includes(key)) growth *= Math.max(1, value.length);
     }
   }
   if (growth <= MOST_GROWTH) return;
   throw invalid('tokenizer.json', `its ${name} makes texts up to ${growth} times as long, more than ${MOST_GROWTH}`);
+}
+
+/** A pattern is an expression or a text. */
+function isPattern(value: unknown): boolean {
+  const { Regex: expression, String: text } = (value ?? {}) as Record<string, unknown>;
+  return typeof expression === 'string' ? text === undefined : expression === undefined && typeof text === 'string';
 }
 
 function tokensByRole(config: Record<string, unknown>): Record<string, string> {
