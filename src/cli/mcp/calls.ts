@@ -24,45 +24,77 @@ interface Call {
   readonly process: ChildProcess;
   readonly finished: Promise<Finished>;
   readonly listeners: Set<(line: string) => void>;
+  /** Whether the process is still there. */
+  runs: boolean;
 }
 
 const MOST_LINES = 20;
+/** The most processes at a time; further calls wait for their turn. */
+const MOST_RUNNING = 16;
+/** The most results that are kept for callers whose patience ended, and who may never ask again. */
+const MOST_KEPT = 64;
 
 /** Running commands. A repeated call with the same command line waits for the same process. */
 export class Calls {
   readonly #open = new Map<string, Call>();
+  readonly #answers = new Set<Promise<unknown>>();
 
-  /** The output of a command; `undefined` if it still runs when patience ends. */
-  async run(line: readonly string[], { patience, signal, onLine }: CallOptions): Promise<Finished | undefined> {
+  /** The output of a command; `undefined` if it still runs, or waits for its turn, when patience ends. */
+  async run(line: readonly string[], options: CallOptions): Promise<Finished | undefined> {
+    const answer = this.#run(line, options);
+    this.#answers.add(answer);
+    try {
+      return await answer;
+    } finally {
+      this.#answers.delete(answer);
+    }
+  }
+
+  async #run(line: readonly string[], { patience, signal, onLine }: CallOptions): Promise<Finished | undefined> {
     const key = JSON.stringify(line);
-    const call = this.#open.get(key) ?? startCall(line);
-    this.#open.set(key, call);
-    call.listeners.add(onLine);
-    const end = () => call.process.kill('SIGTERM');
-    signal.addEventListener('abort', end);
     const { promise: ended, resolve } = Promise.withResolvers<undefined>();
     const timer = setTimeout(() => resolve(undefined), patience);
+    const end = () => this.#open.get(key)?.process.kill('SIGTERM');
+    signal.addEventListener('abort', end);
     try {
+      while (!this.#open.has(key) && this.#running.length >= MOST_RUNNING) {
+        const ending = this.#running.map((call) => call.finished);
+        if (!(await Promise.race([...ending, ended])) || signal.aborted) return undefined;
+      }
+      const call = this.#open.get(key) ?? this.#start(key, line);
+      call.listeners.add(onLine);
       const finished = await Promise.race([call.finished, ended]);
+      call.listeners.delete(onLine);
       if (finished) this.#open.delete(key);
       return finished;
     } finally {
       clearTimeout(timer);
-      call.listeners.delete(onLine);
       signal.removeEventListener('abort', end);
     }
   }
 
-  /** Resolves when no command runs. */
+  get #running(): Call[] {
+    return [...this.#open.values()].filter(({ runs }) => runs);
+  }
+
+  #start(key: string, line: readonly string[]): Call {
+    const call = startCall(line);
+    this.#open.set(key, call);
+    const kept = [...this.#open].filter(([, { runs }]) => !runs).map(([old]) => old);
+    for (const old of kept.slice(0, -MOST_KEPT)) this.#open.delete(old);
+    return call;
+  }
+
+  /** Resolves when all calls are answered. */
   async idle(): Promise<void> {
-    while (this.#open.size > 0) await Promise.all([...this.#open.values()].map(({ finished }) => finished));
+    while (this.#answers.size > 0) await Promise.allSettled(this.#answers);
   }
 
   /** Ends all running commands; detached runs continue. */
   async close(): Promise<void> {
-    const open = [...this.#open.values()];
-    for (const { process } of open) process.kill('SIGTERM');
-    await Promise.all(open.map(({ finished }) => finished));
+    const running = this.#running;
+    for (const { process } of running) process.kill('SIGTERM');
+    await Promise.all(running.map(({ finished }) => finished));
   }
 }
 
@@ -86,5 +118,9 @@ function startCall(line: readonly string[]): Call {
     child.on('error', ({ message }) => resolve({ code: 1, stdout, stderr: [...stderr, message] }));
     child.on('close', (code) => resolve({ code, stdout, stderr }));
   });
-  return { process: child, finished, listeners };
+  const call = { process: child, finished, listeners, runs: true };
+  void finished.then(() => {
+    call.runs = false;
+  });
+  return call;
 }

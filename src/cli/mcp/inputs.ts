@@ -1,7 +1,7 @@
 // The input of a tool: the arguments and options of its command as a JSON Schema, and the command line for such values.
 import type { Argument, Command, Option } from 'commander';
 import { assertKnownNames } from '../../common/nearest.ts';
-import { GradusError } from '../../errors.ts';
+import { GradusError, shortened } from '../../errors.ts';
 import { optionSchemas } from '../arguments.ts';
 
 /** Clients give up after 60 s, the server answers after 50. A command that waits ends before that, and says how far the run is. */
@@ -17,6 +17,9 @@ export interface InputSchema {
 
 /** Options about stdout, which a tool does not have: it answers in brief, or with the requested fields. */
 const outputs: ReadonlySet<string> = new Set(['--json', '--events']);
+
+/** Linux takes words of up to 131,072 bytes in a command line. */
+const LONGEST_WORD = 131_000;
 
 const FIELDS = 'fields';
 /** The server's instructions explain these once for all tools. */
@@ -59,7 +62,12 @@ export function commandLine(command: Command, input: ToolInput): string[] {
   });
   const fields = input[FIELDS] === undefined ? [] : listOf(FIELDS, input[FIELDS]);
   const shape = fields.length > 0 ? `--fields=${fields.join(',')}` : '--brief';
-  return [...options, shape, ...(positional.length > 0 ? ['--', ...positional] : [])];
+  const line = [...options, shape, ...(positional.length > 0 ? ['--', ...positional] : [])];
+  const unfit = line.find((word) => Buffer.byteLength(word) > LONGEST_WORD || word.includes('\0'));
+  if (unfit === undefined) return line;
+  throw new GradusError('OPTION_INVALID', `the text ${shortened(unfit, 40)} cannot be given to a command`, {
+    hint: `texts have up to ${LONGEST_WORD} bytes, without U+0000: write a longer one to a file`,
+  });
 }
 
 /** The input that the words of a command line give, after the name of the command: the inverse of `commandLine`. What a tool has no input for is left out. */
@@ -133,7 +141,7 @@ function listOf(key: string, value: unknown): string[] {
 function wrong(key: string, expected: string, value: unknown): GradusError {
   return new GradusError(
     'OPTION_INVALID',
-    `${key}: expected ${expected}, got ${value === undefined ? 'nothing' : JSON.stringify(value)}`,
+    `${key}: expected ${expected}, got ${value === undefined ? 'nothing' : shortened(JSON.stringify(value), 200)}`,
     { hint: 'see the input schema of the tool', path: key },
   );
 }

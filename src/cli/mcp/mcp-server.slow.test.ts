@@ -174,6 +174,7 @@ test('files outside of a run are not read', async () => {
     '../runs/linked',
     `${encodeURIComponent(folder)}/other.txt`,
     'linked/%zz',
+    'linked/%00',
   ]) {
     await assert.rejects(client.readResource({ uri: `gradus://runs/${path}` }), /no resource|no run/, path);
   }
@@ -195,6 +196,8 @@ test('wrong inputs, configurations and plans that cost money are refused with ad
   // A text that looks like an option is a value.
   const option = await call('runs_show', { run: '--help' });
   assert.equal(option.error?.code, 'RUN_NOT_FOUND');
+  for (const run of ['a\0', 'a'.repeat(200_000)])
+    assert.equal((await call('runs_show', { run })).error?.code, 'OPTION_INVALID');
   await assert.rejects(client.callTool({ name: 'no_such_tool', arguments: {} }), /no tool no_such_tool/);
 });
 
@@ -242,6 +245,15 @@ test('a client of the earlier protocol is served, and the server ends with its i
   assert.equal(await served, 0);
   const { result } = z.object({ result: z.looseObject({ protocolVersion: z.string() }) }).parse(JSON.parse(stdout));
   assert.equal(result.protocolVersion, '2025-06-18');
+});
+
+test('a message without an end is one clear error', async () => {
+  const stdin = new PassThrough();
+  let stderr = '';
+  const served = main(['mcp'], { stdin, stdout: { write: () => {} }, stderr: { write: (text) => (stderr += text) } });
+  for (let i = 0; i < 9; i++) stdin.write('x'.repeat(2 ** 20));
+  assert.equal(await served, 2);
+  assert.match(stderr, /^error: a message of the client has more than 8388608 bytes \(.+\)\n$/);
 });
 
 test('requests that are piped in are answered before the server ends', async () => {

@@ -1,5 +1,5 @@
 // The server of the Model Context Protocol: commands as tools, run directories as resources, over stdin and stdout.
-import { PassThrough, type Readable, Writable } from 'node:stream';
+import { type Readable, Transform, Writable } from 'node:stream';
 import { setImmediate as otherEvents, setTimeout as sleep } from 'node:timers/promises';
 import {
   type CallToolResult,
@@ -9,7 +9,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
-import { isObject } from '../../errors.ts';
+import { GradusError, isObject } from '../../errors.ts';
 import { gradusVersion } from '../../package/versions.ts';
 import { findRun, readRun } from '../../runs/read-run.ts';
 import { exitCodeOf } from '../exit-codes.ts';
@@ -33,6 +33,9 @@ export interface McpOptions {
 /** Milliseconds; clients give up after 60 s. */
 const PATIENCE = 50_000;
 
+/** The longest message of a client, in bytes. */
+const LONGEST_MESSAGE = 8 * 2 ** 20;
+
 /** Milliseconds for calls that run when stdin ends, so that requests can be piped in. Clients that leave wait about two seconds before they send SIGTERM. */
 const LAST_ANSWERS = 10_000;
 
@@ -41,24 +44,45 @@ call runs_wait with {"run": "NAME", "timeout": 30}. Descriptions of inputs are s
 call it again while it answers STILL_RUNNING. Results are short; fields asks for others instead, such as "run.status,evals[-1:].metrics", or "*" for all; schema with {"name": "train"} tells which there are. Nothing is spent or overwritten unless yes or overwrite is true; ask the user first. Results with ok: false have
 error.code, error.hint. The usual order: doctor, init, data_check, preflight, train, runs_wait, runs_diagnose, runs_compare, export; agent_docs has guides.`;
 
-/** Serves until stdin has ended and what was asked is answered, or the signal stops it. */
+/** Serves until stdin has ended and what was asked is answered, or the signal stops it. Throws `MESSAGE_TOO_LONG`. */
 export async function serveMcp(tools: readonly CommandTool[], options: McpOptions): Promise<void> {
   const { stdin, stdout, signal, patience = PATIENCE } = options;
   const calls = new Calls();
   // The transport closes with its input, even if calls still run.
-  const requests = stdin.pipe(new PassThrough(), { end: false });
+  const requests = stdin.pipe(ofShortLines(), { end: false });
   const transport = new StdioServerTransport(requests, writableTo(stdout));
-  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<void>();
+  requests.once('error', fail);
   for (const event of ['end', 'close', 'error']) stdin.once(event, () => end());
   signal.addEventListener('abort', () => end());
   const handle = serveStdio(() => serverOf(tools, calls, patience), { transport });
-  if (!signal.aborted) await ended;
-  await otherEvents(); // requests that were read last become calls
-  if (!signal.aborted)
-    await Promise.race([calls.idle(), sleep(LAST_ANSWERS, undefined, { signal, ref: false }).catch(() => {})]);
-  await otherEvents(); // and their results answers
-  await calls.close();
-  await handle.close();
+  try {
+    if (!signal.aborted) await ended;
+    await otherEvents(); // requests that were read last become calls
+    if (!signal.aborted)
+      await Promise.race([calls.idle(), sleep(LAST_ANSWERS, undefined, { signal, ref: false }).catch(() => {})]);
+    await otherEvents(); // and their results answers
+  } finally {
+    await calls.close();
+    await handle.close();
+  }
+}
+
+/** Passes on what a client sends. Fails with `MESSAGE_TOO_LONG`: the transport would close without a word. */
+function ofShortLines(): Transform {
+  let bytes = 0;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      const end = chunk.lastIndexOf('\n');
+      bytes = end < 0 ? bytes + chunk.length : chunk.length - end - 1;
+      if (bytes <= LONGEST_MESSAGE) return done(null, chunk);
+      done(
+        new GradusError('MESSAGE_TOO_LONG', `a message of the client has more than ${LONGEST_MESSAGE} bytes`, {
+          hint: 'give tools the paths of files, not what is in them',
+        }),
+      );
+    },
+  });
 }
 
 function writableTo(stream: Stream): Writable {

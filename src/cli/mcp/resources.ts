@@ -38,7 +38,7 @@ export function runResources(): Resource[] {
 /** Throws `RUN_NOT_FOUND`, `RESOURCE_NOT_FOUND`, `RESOURCE_TOO_LARGE`. */
 export function readRunResource(uri: string): (TextResourceContents | BlobResourceContents)[] {
   const [name, ...path] = uri.startsWith(ROOT) ? uri.slice(ROOT.length).split('/').map(decoded) : [];
-  if (!name || path.includes('')) throw notFound(uri);
+  if (!name || path.some((part) => part === '' || part.includes('\0'))) throw notFound(uri);
   // A name is no path: only what lies under runs/ is read.
   if (/[\\/]|^\.+$/.test(name)) throw notFound(uri);
   const directory = findRun(name);
