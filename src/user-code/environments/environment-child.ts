@@ -130,8 +130,10 @@ const methods: { readonly [M in Method]: (request: Request) => Promise<Timed<unk
   },
   metrics: async ({ owner, timeLimit }) => callEnv(episodes.get(owner)!.env, 'metrics', timeLimit),
   score: async ({ owner, timeLimit }) => callEnv(episodes.get(owner)!.env, 'score', timeLimit),
-  close: async ({ owner, timeLimit }) =>
-    timed(async () => void (await episodes.get(owner)?.env.close?.()), timeLimit, 'close'),
+  close: async ({ owner, timeLimit }) => {
+    const env = episodes.get(owner)?.env;
+    return timed(async () => void (await env?.close?.()), timeLimit, 'close');
+  },
   'agent.run': async ({ environment, owner, given, timeLimit }) => {
     const stop = new AbortController();
     stops.set(owner, stop);

@@ -78,6 +78,8 @@ interface Sent {
   /** Ends the time limit. Set when the call begins, that is when all calls before it have been answered or are waiting. */
   stopClock?: () => void;
   waits: boolean;
+  /** Whether it is repeated, in a process that only its episode uses meanwhile. */
+  readonly isAlone: boolean;
 }
 
 /** Repeats the earlier calls of an episode in a process that has not seen them. @param process the number of the process */
@@ -110,6 +112,8 @@ export class EnvironmentSupervisor implements Disposable {
   #child: ChildProcess | undefined;
   /** How many processes have been started. */
   #processes = 0;
+  /** The owners of the calls that the process has had. */
+  readonly #owners = new Set<number>();
   /** Starts at a random number, since user code may send messages with small numbers of its own. */
   #numbers = Math.floor(Math.random() * 2 ** 48);
   readonly #opened = new Map<number, OpenedEnvironment>();
@@ -153,7 +157,7 @@ export class EnvironmentSupervisor implements Disposable {
       const { outcome } = await this.#inTurn(async () => {
         await this.#open(environment);
         await catchUp?.(this.#processes, (before) => this.#send(environment, before));
-        const outcome = this.#send(environment, call);
+        const outcome = this.#send(environment, call, alone);
         if (alone) await outcome;
         return { outcome };
       });
@@ -234,7 +238,7 @@ export class EnvironmentSupervisor implements Disposable {
     return answer as OpenedEnvironment;
   }
 
-  #send({ number }: NumberedEnvironment, call: Call): Promise<Timed<unknown>> {
+  #send({ number }: NumberedEnvironment, call: Call, isAlone = false): Promise<Timed<unknown>> {
     const { owner = this.nextNumber(), given, timeLimit, method } = call;
     const { promise, resolve, reject } = Promise.withResolvers<Timed<unknown>>();
     promise.catch(() => {}); // the caller awaits it later; until then a rejection must not count as unhandled
@@ -244,7 +248,8 @@ export class EnvironmentSupervisor implements Disposable {
     else {
       const id = this.nextNumber();
       this.#child.send({ id, owner, environment: number, method, given, timeLimit } satisfies Request, ignoreSendError);
-      this.#sent.set(id, { call, owner, resolve, reject, waits: false });
+      this.#sent.set(id, { call, owner, resolve, reject, waits: false, isAlone });
+      if (call.owner !== undefined) this.#owners.add(owner);
       this.#watch();
     }
     return promise;
@@ -284,6 +289,7 @@ export class EnvironmentSupervisor implements Disposable {
   async #start(): Promise<ChildProcess> {
     const child = await startUserProcess(this.#program);
     this.#processes++;
+    this.#owners.clear();
     let guilty: number | undefined;
     child.on('message', (report: unknown) => {
       // User code can send messages as well; they are ignored.
@@ -293,7 +299,10 @@ export class EnvironmentSupervisor implements Disposable {
     });
     // After both events, all messages have been received.
     Promise.all([once(child, 'exit'), once(child, 'disconnect')]).then(
-      ([[code, signal]]) => this.#ended(child, new Error(howItEnded(this.#program, code, signal)), guilty),
+      ([[code, signal]]) => {
+        const why = new Error(howItEnded(this.#program, code, signal));
+        this.#ended(child, why, { guilty, hasExited: signal === null });
+      },
       (error) => this.#ended(child, error),
     );
     return child;
@@ -323,16 +332,26 @@ export class EnvironmentSupervisor implements Disposable {
     how(sent);
   }
 
-  /** Settles all calls of a process that has ended. The next call starts another process. */
-  #ended(child: ChildProcess, why: Error, guilty?: number): void {
+  /**
+   * Settles all calls of a process that has ended. The next call starts another process.
+   * @param how whose code ended it, if known, and whether it ended by itself: what earlier episodes have left may do that
+   */
+  #ended(
+    child: ChildProcess,
+    why: Error,
+    { guilty, hasExited = false }: { guilty?: number | undefined; hasExited?: boolean } = {},
+  ): void {
     killGroup(child);
     if (this.#child !== child) return;
     this.#child = undefined;
     this.#opened.clear();
     const all = [...this.#sent];
     const begun = all.filter(([, { stopClock }]) => stopClock);
-    for (const [id, { owner, stopClock }] of all) {
-      const isKnown = owner === guilty || (stopClock !== undefined && begun.length === 1);
+    for (const [id, { call, owner, stopClock, isAlone }] of all) {
+      const isOnly = stopClock !== undefined && begun.length === 1;
+      const others = this.#owners.size - Number(this.#owners.has(owner));
+      const mayBeAnother = hasExited && !isAlone && others > 0 && call.timeLimit !== Number.POSITIVE_INFINITY;
+      const isKnown = owner === guilty || (isOnly && !mayBeAnother);
       this.#settle(id, ({ reject }) => reject(isKnown ? why : new ProcessLost(stopClock !== undefined)));
     }
     if (guilty !== undefined && all.every(([, { owner }]) => owner !== guilty))

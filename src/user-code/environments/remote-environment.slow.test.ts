@@ -106,6 +106,8 @@ export const folders = {
     };
   },
 };
+export const leavesExit = talk(() => { setTimeout(() => process.exit(0), 30); }, 'score');
+export const deafens = talk(() => { process.removeAllListeners(); }, 'score');
 export const pid = { build: () => ({ start: () => ({ messages: [{ role: 'user', content: String(process.pid) }] }), step: forever }) };
 `,
 );
@@ -222,6 +224,16 @@ describe('an error in an episode is recorded, and does not affect other episodes
     });
   }
 });
+
+for (const name of ['leavesExit', 'deafens']) {
+  test(`what an episode has left ends its process, and fails no later episode: ${name}`, async () => {
+    using own = new EnvironmentSupervisor();
+    const environment = await open(name, own);
+    await play(environment, [{ bad: true }]);
+    const later = await play(environment, [{ slow: 40 }]);
+    assert.deepEqual(asData(later), asData(await play(await loadEnvironment(named('honest')), [{ slow: 40 }])));
+  });
+}
 
 for (const name of [
   ...['speaks', 'sendsAnswers', 'sendsParts', 'sendsNothing'],
