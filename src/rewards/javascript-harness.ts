@@ -2,7 +2,8 @@
 
 /**
  * The code runs as a script, whose names tests see; `import` and `export` are rewritten for that, and types are stripped. If it exits, it ends there, and what it
- * has defined counts. Nothing of this program can be reached from the code: what it needs later are copies in a closure.
+ * has defined counts. Nothing of this program can be reached from the code: what it needs later are copies in a closure, and what would show the memory of a process is taken
+ * from Node's modules.
  */
 export const javascriptHarness = String.raw`(async () => {
 'use strict';
@@ -48,9 +49,19 @@ const compiled = (text) => {
   }
 };
 
+const hideMemory = () => {
+  const showing = ['Session', 'open', 'writeHeapSnapshot', 'getHeapSnapshot', 'queryObjects', 'setFlagsFromString', 'startupSnapshot'];
+  for (const module of ['inspector', 'inspector/promises', 'v8'].map((name) => require('node:' + name))) {
+    for (const name of showing) delete module[name];
+  }
+  delete process.binding;
+  delete process._linkedBinding;
+};
+
 let hasRead = false;
 const EXIT = Symbol('exit');
 const load = () => {
+  hideMemory();
   fs.readFileSync = (path, ...rest) => {
     if (path !== 0 && path !== '/dev/stdin') return readFileSync(path, ...rest);
     hasRead = true;

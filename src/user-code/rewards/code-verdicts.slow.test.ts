@@ -263,6 +263,9 @@ for (const language of ['javascript', 'typescript'] as const) {
         'an early end': `${wrong}\nprocess.reallyExit(0);`,
         'an end in a test': `function add() { process.exit(0); }`,
         'what looks like success': `${wrong}\nconsole.log('1 0\\n1 1\\nok');`,
+        'its own memory': `function add(a, b) {\n  const text = require('fs').readFileSync(require('v8').writeHeapSnapshot('/tmp/own'), 'utf8');\n  return text.includes('assert.equal(add') ? a + b : 0;\n}`,
+        'its own debugger': `function add(a, b) {\n  new (require('inspector').Session)().connect();\n  return a + b;\n}`,
+        'its own bindings': `function add(a, b) {\n  process.binding('inspector');\n  return a + b;\n}`,
         'another JSON': `${wrong}\nJSON.parse = () => ({}); JSON.stringify = () => '';`,
       };
       await assertScores(codes, { tests }, 0, { language });
