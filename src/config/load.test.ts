@@ -1,6 +1,6 @@
 // Loading a configuration: defaults, origins, and refusals, which are always one line with a code, a place and a hint.
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
@@ -101,6 +101,19 @@ test('relative paths are relative to the file; ids of the hub stay as they are',
   assert.equal(config.reward_fn, join(folder, 'rewards/mine.ts:score'));
   assert.equal(config.model, 'tiny');
   assert.equal(loadConfigObject({ ...minimal, model: './tiny' }, [], folder).config.model, join(folder, 'tiny'));
+});
+
+test('backslashes of a configuration from Windows separate folders, unless a file has them in its name', () => {
+  mkdirSync(join(folder, 'from-windows', 'data'), { recursive: true });
+  const path = (key: 'dataset' | 'reward_fn' | 'model', value: string) =>
+    loadConfigObject({ ...minimal, [key]: value }, [], join(folder, 'from-windows')).config[key];
+  writeFileSync(join(folder, 'from-windows', 'data', 'rows.jsonl'), '');
+  assert.equal(path('dataset', 'data\\rows.jsonl'), join(folder, 'from-windows', 'data', 'rows.jsonl'));
+  assert.equal(path('reward_fn', '.\\data\\mine.ts:score'), join(folder, 'from-windows', 'data', 'mine.ts:score'));
+  assert.equal(path('model', '..\\from-windows\\data'), join(folder, 'from-windows', 'data'));
+  if (process.platform === 'win32') return;
+  writeFileSync(join(folder, 'from-windows', 'data\\odd.jsonl'), '');
+  assert.equal(path('dataset', 'data\\odd.jsonl'), join(folder, 'from-windows', 'data\\odd.jsonl'));
 });
 
 describe('an unknown key is an error that names our key', () => {

@@ -210,18 +210,23 @@ function parseSetting(text: string): Setting {
   return { path, value: parseValue(text.slice(equals + 1), by === option('settings') ? `${by} ${key}` : by) };
 }
 
+/** The path, with `/` for each backslash of a configuration from Windows: elsewhere that is a letter of a name, which it stays where such a file exists. */
+function withSlashes(path: string, folder: string): string {
+  if (!path.includes('\\') || existsSync(resolve(folder, path))) return path;
+  const slashed = path.replaceAll('\\', '/');
+  return existsSync(dirname(resolve(folder, slashed))) ? slashed : path;
+}
+
 /** Makes paths in the configuration absolute, so that they no longer depend on its folder. */
 function withAbsolutePaths(config: Config, folder: string): Config {
-  const file = <T extends string | null>(path: T) =>
-    path === null || namesNoFile(path) ? path : resolve(folder, path);
+  const at = (path: string) => resolve(folder, withSlashes(path, folder));
+  const file = <T extends string | null>(path: T) => (path === null || namesNoFile(path) ? path : at(path));
   // A model or data set may also be an id on the hub, which looks like a path.
   const fileOrId = <T extends string | null>(path: T) =>
-    path !== null && (/^[./]/.test(path) || existsSync(resolve(folder, path))) ? resolve(folder, path) : path;
+    path !== null && (/^[./]/.test(path) || existsSync(at(path))) ? at(path) : path;
   // A missing run is not looked for on the hub if its folder of runs exists.
   const runOrId = (path: string | null) =>
-    path !== null && existsSync(resolve(folder, dirname(path))) && dirname(path) !== '.'
-      ? resolve(folder, path)
-      : fileOrId(path);
+    path !== null && existsSync(dirname(at(path))) && dirname(at(path)) !== resolve(folder) ? at(path) : fileOrId(path);
   const taught = <T extends Partial<Config>>(part: T): T => ({
     ...part,
     ...(part.dataset && { dataset: fileOrId(part.dataset) }),
