@@ -63,12 +63,13 @@ export class ExpressionParser {
     }
   }
 
-  /** `2x` is a product; `1\frac{1}{2}` and `1 1/2` are mixed numbers. */
+  /** `2x` and `5 2^{1/2}` are products; `1\frac{1}{2}` and `1 1/2` are mixed numbers. */
   #parseImplicitFactor(before: MathNode): MathNode {
     const isWhole = before.kind === 'number' && !before.isDecimal;
     const next = this.#stream.peek()!;
     if (isWhole && next.kind === 'number') {
       const part = this.#parsePower();
+      if (part.kind === 'operation' && part.name === 'power') return operation('multiply', before, part);
       if (part.kind !== 'number' || !this.#stream.take('/')) throw new NotMathematics();
       const divisor = this.#parsePower();
       return mixedNumber(before, operation('divide', part, divisor)) ?? fail();

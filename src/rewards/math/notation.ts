@@ -24,7 +24,7 @@ const unicode: readonly (readonly [RegExp, string | ((sign: string) => string)])
   [/ℝ/g, '\\reals '],
   [/ℤ/g, '\\mathbb{Z}'],
   [/[✓✔✅∎]/gu, ''],
-  [/√\s*(\d+(?:\.\d+)?|[a-z])/g, 'sqrt($1)'],
+  [/√\s*(\d+(?:\.\d+)?|[a-z])/g, ' sqrt($1)'],
   [/∛/g, '\\sqrt[3]'],
   [/∜/g, '\\sqrt[4]'],
   [/√/g, ' sqrt'],
