@@ -69,12 +69,11 @@ function attribute(object: Value, name: string): Value | undefined {
   }
   if (object instanceof Group && object.attribute(name) !== undefined) return object.attribute(name);
   if (object instanceof Tuple) return name === 'copy' ? undefined : listMethod(object.items, name);
-  if (object instanceof Callable) return object.attributes[name];
+  if (object instanceof Callable) return Object.hasOwn(object.attributes, name) ? object.attributes[name] : undefined;
   if (object === null || typeof object === 'boolean' || object instanceof DictView) return undefined;
   if (typeof object === 'number' || typeof object === 'bigint') return integerAttribute(object, name);
   if (object instanceof Float) return floatAttribute(object, name);
-  if (object instanceof Range)
-    return ({ start: object.start, stop: object.stop, step: object.step } as Record<string, Value>)[name];
+  if (object instanceof Range) return name === 'start' || name === 'stop' || name === 'step' ? object[name] : undefined;
   return isLoop(object) ? object.attribute(name) : undefined;
 }
 
@@ -98,20 +97,11 @@ function unsafe(object: Value, name: string): Undefined {
 }
 
 function dictMethod(dict: Dict, name: string): Value | undefined {
-  switch (name) {
-    case 'get':
-      return builtin(name, '_! _', (key, otherwise = null) => valueOr(dict.get(key!), () => otherwise));
-    case 'items':
-    case 'keys':
-    case 'values':
-      return builtin(name, '', () => new DictView(name, dict));
-    case 'copy':
-      return builtin(name, '', () => copied(dict));
-    case 'fromkeys':
-      return builtin(name, '_! _', (keys, value = null) => fromKeys(keys!, value));
-    default:
-      return undefined;
-  }
+  if (name === 'items' || name === 'keys' || name === 'values')
+    return builtin(name, '', () => new DictView(name, dict));
+  if (name === 'get') return builtin(name, '_! _', (key, otherwise = null) => valueOr(dict.get(key!), () => otherwise));
+  if (name === 'copy') return builtin(name, '', () => copied(dict));
+  return name === 'fromkeys' ? builtin(name, '_! _', (keys, value = null) => fromKeys(keys!, value)) : undefined;
 }
 
 function copied(dict: Dict): Dict {

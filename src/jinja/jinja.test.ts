@@ -38,6 +38,13 @@ test('a budget is that of one rendering: another one, or one in between, has its
   assert.equal(dear({ inner }), '2');
 });
 
+test('what JavaScript’s objects have is no attribute', () => {
+  for (const owner of ['range(3)', 'joiner', '[1]', '{}', '"a"', 'macro', 'loop_of[0]']) {
+    const source = `{% macro macro() %}{% endmacro %}{% set loop_of = [range] %}[{{ ${owner}.constructor }}]`;
+    assert.equal(parseJinja(source)({}), '[]', owner);
+  }
+});
+
 test('a template that costs too much is ended, whichever part of Jinja it uses', () => {
   const long = 'x'.repeat(500_000);
   const many = Array.from({ length: 3000 }, (_, i) => ({ role: 'user', content: `m${i}` }));
