@@ -41,17 +41,25 @@ export async function listen(
   return { url, isLocal: /^(::ffff:)?127\.|^::1$/.test(address), close: () => close(server) };
 }
 
+/** Why a request could not be read, by Node's code; any other request is not HTTP. */
+const unread: Readonly<Record<string, { readonly status: string; readonly code: string; readonly message: string }>> = {
+  HPE_HEADER_OVERFLOW: {
+    status: '431 Request Header Fields Too Large',
+    code: 'headers_too_large',
+    message: `The headers of a request, its key among them, may have ${maxHeaderSize} bytes`,
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: '408 Request Timeout',
+    code: 'request_timeout',
+    message: 'The request took too long to arrive',
+  },
+};
+const notHttp = { status: '400 Bad Request', code: 'bad_request', message: 'The request is not HTTP' };
+
 /** Says what is wrong with a request that could not be read, such as one with a key of 100,000 characters. Node itself would answer without a reason. */
-function answerUnread(error: NodeJS.ErrnoException, socket: Duplex): void {
+export function answerUnread(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
-  const isLong = error.code === 'HPE_HEADER_OVERFLOW';
-  const [status, message] = isLong
-    ? [
-        '431 Request Header Fields Too Large',
-        `The headers of a request, its key among them, may have ${maxHeaderSize} bytes`,
-      ]
-    : ['400 Bad Request', 'The request is not HTTP'];
-  const code = isLong ? 'headers_too_large' : 'bad_request';
+  const { status, code, message } = unread[error.code ?? ''] ?? notHttp;
   const body = JSON.stringify({ error: { message, type: 'invalid_request_error', param: null, code } });
   const headers = `content-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close`;
   socket.end(`HTTP/1.1 ${status}\r\n${headers}\r\n\r\n${body}`);
