@@ -268,6 +268,7 @@ function judgeImport(file: string, specifier: string): string | undefined {
   if (specifier.startsWith('node:')) {
     return portable.includes(folder) ? `${folder} must not import ${specifier}` : undefined;
   }
+  if (/^gradus(\/|$)/.test(specifier)) return 'imports the package itself by its name';
   if (!specifier.startsWith('.') || isPublic(file) || allowed.includes('*')) return undefined;
   const target = resolveImport(file, specifier);
   if (isForAll(target))
@@ -306,6 +307,7 @@ test('a forbidden import is noticed', () => {
   assert.match(judgeImport('src/rl.ts', 'node:fs')!, /core must not import node:fs/);
   assert.match(judgeImport('src/misc/x.ts', './y.ts')!, /not in the table/);
   assert.match(judgeImport('src/runs/x.ts', '../../test/shared.ts')!, /not published/);
+  assert.match(judgeImport('src/cli/x.ts', 'gradus/rewards')!, /by its name/);
   assert.equal(judgeImport('src/grpo/losses.ts', '../tensor/ops.ts'), undefined);
   assert.equal(judgeImport('src/models/llama.ts', '../errors.ts'), undefined);
 });
@@ -330,18 +332,22 @@ test('a folder imports only folders that come before it', () => {
   assert.deepEqual(offences, []);
 });
 
-/** The files that a file imports, types included. */
-const imports = new Map(
-  sources.map((file) => [
-    file,
-    importsOf(read(file))
-      .filter((specifier) => specifier.startsWith('.'))
-      .map((specifier) => resolveImport(file, specifier)),
-  ]),
-);
+/** The files that each file imports, types included. */
+type Imports = ReadonlyMap<string, readonly string[]>;
+
+function importsAmong(texts: ReadonlyMap<string, string>): Imports {
+  return new Map(
+    Array.from(texts, ([file, text]) => [
+      file,
+      importsOf(text)
+        .filter((specifier) => specifier.startsWith('.'))
+        .map((specifier) => resolveImport(file, specifier)),
+    ]),
+  );
+}
 
 /** A path from a file back to itself, or undefined. */
-function circleThrough(start: string): readonly string[] | undefined {
+function circleThrough(start: string, imports: Imports): readonly string[] | undefined {
   const reached = new Map<string, string>();
   const left = [start];
   for (let file = left.pop(); file !== undefined; file = left.pop()) {
@@ -359,8 +365,25 @@ function circleThrough(start: string): readonly string[] | undefined {
   return undefined;
 }
 
-test('no file imports itself in a circle, not for types either', () => {
-  const circles = sources.map(circleThrough).filter((circle) => circle !== undefined);
+test('a circle is noticed, of types and of tests, too', () => {
+  const imports = importsAmong(
+    new Map([
+      ['test/a.ts', `import type { B } from './b.ts';`],
+      ['test/b.ts', `export type C = import('./c.ts').C;`],
+      ['test/c.ts', `export * from './a.ts';`],
+      ['test/d.ts', `import './a.ts';`],
+    ]),
+  );
+  assert.deepEqual(circleThrough('test/a.ts', imports), ['test/a.ts', 'test/b.ts', 'test/c.ts', 'test/a.ts']);
+  assert.equal(circleThrough('test/d.ts', imports), undefined);
+});
+
+test('no file of the repository imports itself in a circle, not for types either', () => {
+  const folders = 'src,test,bench,scripts,examples,conformance,templates,dashboard';
+  const files = globSync(`{${folders}}/**/*.{ts,js,mjs}`, { cwd: root });
+  assert.ok(files.length > 1200 && files.some((file) => file.startsWith('dashboard/')), `${files.length}`);
+  const imports = importsAmong(new Map(files.map((file) => [file, read(file)])));
+  const circles = files.map((file) => circleThrough(file, imports)).filter((circle) => circle !== undefined);
   assert.deepEqual(circles, []);
 });
 
@@ -441,6 +464,7 @@ test('what package.json exports are the entries, and a name of `gradus` means th
   const sourceOf = exportsOf('src/index.ts');
   assert.ok(sourceOf.size > 60);
   for (const entry of entries.filter(isPublic)) {
+    assert.doesNotMatch(read(entry), /^export \*/m, `${entry}: each name is listed`);
     for (const [name, file] of exportsOf(entry)) assert.equal(file, sourceOf.get(name) ?? file, `${entry}: ${name}`);
   }
 });
