@@ -2,7 +2,7 @@
 #pragma once
 
 #include "amx-products.h"
-#include "integer-unit.h"
+#include "integer-unit-functions.h"
 
 static void start_integers(int deep) { configure(deep); }
 static void stop_integers(void) { _tile_release(); }

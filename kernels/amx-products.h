@@ -9,7 +9,7 @@
 #pragma once
 
 #include <string.h>
-#include "unit.h"
+#include "unit-functions.h"
 
 enum {
   TILE = 512, // numbers

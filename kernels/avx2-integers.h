@@ -2,7 +2,7 @@
 // of 4 bits are multiplied by rows of 8 bits.
 #pragma once
 
-#include "integer-unit.h"
+#include "integer-unit-functions.h"
 
 enum { INTEGER_ROWS = 4 }; // whose sums for 16 columns are in registers
 

@@ -1,7 +1,7 @@
 // Products of integers on the vector unit (AVX-512 VNNI).
 #pragma once
 
-#include "integer-unit.h"
+#include "integer-unit-functions.h"
 
 enum { INTEGER_ROWS = 8 }; // at most this many have their sums in registers
 

@@ -7,7 +7,7 @@
 
 #include "avx512-coarse-products.h"
 #include "avx512-tiles.h"
-#include "unit.h"
+#include "unit-functions.h"
 
 /** 16 rows of 16 numbers, or their transpose; numbers beyond `rows` and `columns` are 0. */
 static inline void read_square(const float *from, int64_t stride, int64_t rows, int64_t columns, int transposed, float factor, __m512 into[16]) {

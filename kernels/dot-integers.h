@@ -1,7 +1,7 @@
 // Products of integers of 8 bits, four of which one instruction multiplies and adds (NEON with dotprod).
 #pragma once
 
-#include "integer-unit.h"
+#include "integer-unit-functions.h"
 
 enum { INTEGER_ROWS = 4 }; // at most this many have their sums for 16 columns in registers
 

@@ -9,7 +9,7 @@
 
 #include <float.h>
 #include <math.h>
-#include "unit.h"
+#include "unit-functions.h"
 #include "vectors.h"
 
 enum {

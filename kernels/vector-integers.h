@@ -1,7 +1,7 @@
 // Products of integers on a vector unit, of as many rows at once as the registers hold sums for.
 #pragma once
 
-#include "integer-unit.h"
+#include "integer-unit-functions.h"
 
 /** How many rows are multiplied at once, at most. */
 static inline int rows_at_once(const Coding c);

@@ -5,7 +5,7 @@
 // its columns side by side for each place in depth, or, where they are bfloat16 numbers, two numbers of a column, then two of the next one.
 #pragma once
 
-#include "unit.h"
+#include "unit-functions.h"
 #ifdef __AVX2__
 #include "avx2-multipliers.h"
 #else

@@ -1,7 +1,7 @@
 // Products of integers of 16 bits on vector units of four numbers each: levels become such integers, too.
 #pragma once
 
-#include "integer-unit.h"
+#include "integer-unit-functions.h"
 
 enum { INTEGER_ROWS = QUARTER_REGISTERS / 8 }; // whose sums for 16 columns are in registers
 
