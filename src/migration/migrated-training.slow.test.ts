@@ -227,6 +227,26 @@ def main():
   assert.match(files['rewards.py']!, /END = tokenizer\.eos_token/);
 });
 
+test('expressions that would take forever to compute are not computed', { timeout: 20_000 }, async () => {
+  const { config, notes } = await migrated(
+    'large.py',
+    `
+size = "x" * 10 ** 12
+text = "x" * 1000000000000
+number = 7 * 1000
+number = number + number
+config = GRPOConfig(output_dir=text, beta=number, max_steps=2 * 50, temperature=1 / 0)
+config = GRPOConfig(epsilon=0.3)
+`,
+  );
+  assert.deepEqual(
+    [config.max_steps, config.beta, config.temperature, config.epsilon],
+    [100, undefined, undefined, 0.3],
+  );
+  assert.match(notes.join('\n'), /beta \(number\), temperature \(1 \/ 0\)/);
+  assert.match(notes.join('\n'), /GRPOConfig is called several times/);
+});
+
 test('a configuration of open-r1', async () => {
   const { config, notes } = await migrated(
     'open-r1.yaml',
@@ -288,6 +308,7 @@ test('what is no training is an error', async () => {
     ['empty.py', '', /has neither GRPOConfig nor GRPOTrainer/],
     ['broken.py', 'def f(:\n', /SyntaxError/],
     ['broken.ipynb', '{', /cannot load .*broken\.ipynb/],
+    ['deep.py', `x = ${'1 + '.repeat(50_000)}1`, /cannot load/],
     ['nothing.yaml', '', /has neither/],
     ['verl.yaml', 'actor_rollout_ref: {rollout: {n: 5}}', /has neither/],
   ] as const) {

@@ -47,7 +47,8 @@ export async function migratedTraining(file: string): Promise<MigratedTraining> 
     adapters(script, given),
   ];
   const keys: Settings = Object.assign({}, ...parts.map((part) => part.keys));
-  const notes = [...parts.flatMap((part) => part.notes), ...codeNotes(script, code)];
+  const several = script.calls.GRPOConfig.length > 1 ? ['GRPOConfig is called several times: later values count'] : [];
+  const notes = [...several, ...parts.flatMap((part) => part.notes), ...codeNotes(script, code)];
   let config: unknown = {};
   for (const [key, value] of Object.entries(keys)) config = withValueAt(config, key.split('.'), value);
   const refused = refusal(config as ConfigInput);

@@ -116,10 +116,12 @@ class Script:
             value = inner(node.operand)
             return -value if isinstance(node.op, ast.USub) else not value
         if isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
-            try:
-                return ARITHMETIC[type(node.op)](inner(node.left), inner(node.right))
-            except (TypeError, ZeroDivisionError):
-                raise Unknown from None
+            left, right = inner(node.left), inner(node.right)
+            # Anything else might make texts and lists of any length.
+            are_numbers = all(isinstance(side, (int, float)) and abs(side) < 1e15 for side in (left, right))
+            if not are_numbers or right == 0 and isinstance(node.op, (ast.Div, ast.FloorDiv)):
+                raise Unknown
+            return ARITHMETIC[type(node.op)](left, right)
         if isinstance(node, ast.IfExp):
             return inner(node.body if inner(node.test) else node.orelse)
         if isinstance(node, ast.JoinedStr):
