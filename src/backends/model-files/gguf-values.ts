@@ -8,18 +8,22 @@ type Direction = 'in' | 'out';
 
 /** Values as a GGUF file has them. */
 export function inGguf(values: Float32Array, parameter: ParameterSpec, layout: GgufLayout, config: ModelConfig) {
-  const changed = values.map(numberChange(parameter, layout).in);
-  return inOrder(changed, parameter, layout, config, 'in');
+  const change = numberChange(parameter, layout);
+  return inOrder(change ? values.map(change.in) : values, parameter, layout, config, 'in');
 }
 
 /** Changes the values of a GGUF file to those that the model reads, in place. */
 export function outOfGguf(values: Float32Array, parameter: ParameterSpec, layout: GgufLayout, config: ModelConfig) {
-  values.set(inOrder(values.slice(), parameter, layout, config, 'out').map(numberChange(parameter, layout).out));
+  const ordered = inOrder(values, parameter, layout, config, 'out');
+  const change = numberChange(parameter, layout);
+  if (change) values.set(ordered.map(change.out));
+  else if (ordered !== values) values.set(ordered);
 }
 
 /** Puts the bytes of a GGUF matrix into the order that the model reads, in place. Rows stay whole. */
 export function rowsOutOfGguf(bytes: Uint8Array, parameter: ParameterSpec, layout: GgufLayout, config: ModelConfig) {
-  bytes.set(inOrder(bytes.slice(), parameter, layout, config, 'out'));
+  const ordered = inOrder(bytes, parameter, layout, config, 'out');
+  if (ordered !== bytes) bytes.set(ordered);
 }
 
 /** Whether a matrix differs in the order of its columns, so that rows of quantised blocks cannot be read as they are. */
@@ -27,13 +31,16 @@ export function movesColumns({ name }: ParameterSpec, { deltaRule }: ModelConfig
   return deltaRule !== undefined && deltaRule.valueHeads > deltaRule.keyHeads && name.endsWith('.out_proj.weight');
 }
 
+/** What differs in each number; undefined, as for most weights, if nothing does. */
 function numberChange({ name, kind }: ParameterSpec, { normOffset, plainNorms }: GgufLayout) {
   // GGUF has what the decay of the delta rule is multiplied by.
   if (kind === 'gate') return { in: (x: number) => -Math.exp(x), out: (x: number) => Math.log(-x) };
   const offset = kind === 'norm' && !plainNorms?.test(name) ? normOffset : 0;
+  if (offset === 0) return undefined;
   return { in: (x: number) => x + offset, out: (x: number) => x - offset };
 }
 
+/** The numbers in the other order, or the same ones if theirs is that. */
 function inOrder<Numbers extends Float32Array | Uint8Array>(
   numbers: Numbers,
   parameter: ParameterSpec,
