@@ -20,9 +20,11 @@ export interface BuiltinRewardOptions {
   readonly processes?: RewardProcessPool | undefined;
   /** Further names for suggestions, besides those of built-in rewards. @default none */
   readonly known?: readonly string[];
+  /** Where its settings are. @default `config` at its path */
+  readonly settingsPath?: string;
 }
 
-/** Throws `CONFIG_INVALID`, with `path` as the place of its settings, or `SANDBOX_UNAVAILABLE` for code that cannot be run. */
+/** Throws `CONFIG_INVALID`, with `path` as the place of the reward, or `SANDBOX_UNAVAILABLE` for code that cannot be run. */
 export async function createBuiltinReward(
   part: RewardConfig,
   path: string,
@@ -30,7 +32,7 @@ export async function createBuiltinReward(
   options: BuiltinRewardOptions = {},
 ): Promise<OpenReward> {
   const reward = configured(part, path, answerColumn, options);
-  await assertUsable(part, path);
+  await assertUsable(part, options.settingsPath ?? `${path}.config`);
   return reward;
 }
 
@@ -38,7 +40,7 @@ function configured(
   part: RewardConfig,
   path: string,
   answerColumn: string,
-  { processes, known = [] }: BuiltinRewardOptions,
+  { processes, known = [], settingsPath = `${path}.config` }: BuiltinRewardOptions,
 ): OpenReward {
   const { name, weight, config } = part;
   const row = named(shippedRewards, name);
@@ -53,7 +55,7 @@ function configured(
   const { answer_column = answerColumn, ...settings } = config;
   const pattern = typeof config.pattern === 'string' && { pattern: config.pattern };
   const complete = compares || 'answer_column' in config ? { ...settings, answer_column } : settings;
-  const score = createAt(row, complete, `${path}.config`);
+  const score = createAt(row, complete, settingsPath);
   const isolated =
     pattern || matching.includes(name) ? processes?.reward({ builtin: name, config: complete }) : undefined;
   return {

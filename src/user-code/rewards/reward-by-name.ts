@@ -20,8 +20,10 @@ export async function rewardByName(
   { conversational }: { readonly conversational: boolean },
 ): Promise<NamedReward> {
   const processes = rewardProcessPool(1);
-  if (Object.hasOwn(shippedRewards, name))
-    return createBuiltinReward({ name, weight: 1, config }, option('reward'), 'answer', { processes });
+  if (Object.hasOwn(shippedRewards, name)) {
+    const settingsPath = option('rewardConfig');
+    return createBuiltinReward({ name, weight: 1, config }, option('reward'), 'answer', { processes, settingsPath });
+  }
   if (!isUserFunction(name)) {
     throw new GradusError('REWARD_UNKNOWN', `there is no reward ${name}`, {
       hint: rewardHint(name, Object.keys(shippedRewards)),

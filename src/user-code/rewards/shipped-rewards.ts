@@ -19,7 +19,7 @@ export const shippedRewards: Readonly<Record<string, Configurable<RewardFunction
 
 /**
  * Checks of a configured reward that take a moment. Throws `SANDBOX_UNAVAILABLE` where this system lacks what it needs, and
- * `CONFIG_INVALID` for an invalid schema.
+ * `CONFIG_INVALID` for an invalid schema. @param path where the settings are
  */
 export async function assertUsable({ name, config }: RewardConfig, path: string): Promise<void> {
   if (name === 'code_tests') {
@@ -30,7 +30,7 @@ export async function assertUsable({ name, config }: RewardConfig, path: string)
   }
   if (name === 'json_schema') {
     await assertJsonSchema(config as JsonSchemaConfig).catch((error: unknown) => {
-      throw placedAt(error, `${path}.config`);
+      throw placedAt(error, path);
     });
   }
 }
