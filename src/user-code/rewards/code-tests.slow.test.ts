@@ -149,6 +149,18 @@ test('without a sandbox programs still have limits and an empty environment, and
   assert.ok(performance.now() - started < 30_000);
 });
 
+test('Windows, which cannot run the tests of Python code, is told so', async () => {
+  const platform = Object.getOwnPropertyDescriptor(process, 'platform')!;
+  Object.defineProperty(process, 'platform', { ...platform, value: 'win32' });
+  try {
+    const url = new URL('./run-program.ts?windows', import.meta.url).href;
+    const { isSandboxed: isSandboxedThere } = (await import(url)) as { isSandboxed: typeof isSandboxed };
+    await assert.rejects(isSandboxedThere('python'), { code: 'SANDBOX_UNAVAILABLE', message: /Windows/ });
+  } finally {
+    Object.defineProperty(process, 'platform', platform);
+  }
+});
+
 test('a configuration with code_tests opens if there is a sandbox, or if it allows running without one', async () => {
   const base = { model: 'm', taskset: 'arithmetic' };
   const open = (config: Record<string, unknown>) =>

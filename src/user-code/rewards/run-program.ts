@@ -200,6 +200,12 @@ function thisNode(): Interpreter {
 }
 
 async function findPython(): Promise<Interpreter> {
+  if (process.platform === 'win32')
+    throw new GradusError('SANDBOX_UNAVAILABLE', 'Python code needs os.fork to be tested, which Windows lacks', {
+      hint: 'run on Linux, as in WSL, or set language: javascript',
+      path: 'language',
+      kind: 'not_ready',
+    });
   const ask = 'import os, sys; print(os.path.realpath(sys.executable)); print(sys.base_prefix)';
   try {
     const { stdout } = await promisify(execFile)(PYTHON, ['-I', '-c', ask]);
