@@ -214,7 +214,7 @@ export function promptOf(model: AnsweringModel, request: ChatRequest): RenderedP
   model.assertIs(request.model);
   model.assertChats();
   const tools = toolsOf(request);
-  model.assertMayFit(charactersIn([request.messages, tools]));
+  model.assertMayFit(charactersIn([request.messages, tools, request.chat_template_kwargs]));
   try {
     return rendererOf(model, request).render({ messages: messagesOf(request), ...(tools.length > 0 && { tools }) });
   } catch (error) {

@@ -55,6 +55,14 @@ test('more likeliest tokens than an answer can hold are refused before the model
   assert.equal(choices.length, 128);
 });
 
+test('a text for the chat template that cannot fit is refused before it is rendered', async () => {
+  const { signal } = new AbortController();
+  const rendered = served(() => assert.fail('it ran'));
+  const texts = { ...chat, chat_template_kwargs: { name: 'a'.repeat(2 ** 26) } };
+  const message = /the prompt has 671088\d\d characters/;
+  await assert.rejects(chatCompletion(rendered, texts, signal), { code: 'context_length_exceeded', message });
+});
+
 test('a refusal repeats the beginning of a long name alone', async () => {
   const { signal } = new AbortController();
   const request = chatCompletion(served(), { ...chat, model: 'm'.repeat(1e6) }, signal);
