@@ -35,6 +35,7 @@ class Comparison {
     const [gold, answer] = withoutNames(goldGiven, answerGiven);
     if (gold.kind === 'writing' || answer.kind === 'writing') return areWrittenAlike(gold, answer);
     if (gold.kind === 'word' || answer.kind === 'word') return textOf(gold) !== '' && textOf(gold) === textOf(answer);
+    if (gold.kind === 'number' && answer.kind === 'number' && haveOtherBases(gold.base, answer.base)) return false;
     if (gold.kind === 'relation' && answer.kind === 'relation') return this.#areSameRelations(gold, answer);
     // An inequality answers an interval only if it may, an interval always answers an inequality.
     if (hasRelation(answer) && !isConditional(gold) && !isUnordered(gold) && this.#mode === 'strict') return false;
@@ -154,6 +155,11 @@ class Comparison {
       return at >= 0;
     });
   }
+}
+
+/** 101_2 and 101_3 are different numbers; 101 may be either. */
+function haveOtherBases(gold: string | undefined, answer: string | undefined): boolean {
+  return gold !== undefined && answer !== undefined && gold !== answer;
 }
 
 /** Drops the `x =` of `x = 3` if only one of the two answers has it. */

@@ -136,14 +136,14 @@ export class ExpressionParser {
     );
   }
 
-  /** On a number a subscript is the base, which is ignored when digits are compared; on a name it is an argument. */
+  /** On a number a subscript is the base; on a name it is an argument. */
   #parseSubscript(base: MathNode): MathNode {
     if (base.kind === 'call') {
       this.#parsePrimary();
       return base;
     }
     const index = this.#parsePrimary();
-    if (base.kind === 'number') return base;
+    if (base.kind === 'number') return index.kind === 'number' ? { ...base, base: `${index.value.numerator}` } : base;
     if (base.kind !== 'symbol') throw new NotMathematics();
     if (index.kind === 'word') return { kind: 'symbol', name: `${base.name}_${index.text}` };
     if (index.kind === 'number') return { kind: 'symbol', name: `${base.name}_${index.value.numerator}` };

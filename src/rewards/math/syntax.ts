@@ -5,8 +5,8 @@ import type { Rational } from './rational.ts';
 export type RelationSign = '=' | '<' | '<=' | '>' | '>=' | '!=';
 
 export type MathNode =
-  /** `isDecimal` if it was written with a decimal point, so that it may be rounded. */
-  | { readonly kind: 'number'; readonly value: Rational; readonly isDecimal: boolean }
+  /** `isDecimal` if it was written with a decimal point, so that it may be rounded; `base`, if one is written, does not change the value. */
+  | { readonly kind: 'number'; readonly value: Rational; readonly isDecimal: boolean; readonly base?: string }
   | { readonly kind: 'symbol'; readonly name: string }
   /** An answer that is text, in lower case, such as `tuesday`. */
   | { readonly kind: 'word'; readonly text: string }
