@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, posix } from 'node:path';
 import { test } from 'node:test';
 import { configSchema } from '../src/config/schema.ts';
 
@@ -195,6 +195,14 @@ interface PackedFile {
   path: string;
 }
 
+/** The relative links of a document that lead to none of these files, and to no folder of them. */
+function deadLinks(document: string, files: readonly string[]): string[] {
+  const links = readFileSync(join(root, document), 'utf8').matchAll(/\]\((?!https?:|#)([^)#\s]+)/g);
+  const targets = Array.from(links, ([, link]) => posix.join(posix.dirname(document), link!));
+  assert.ok(targets.length > 10, document);
+  return targets.filter((target) => !files.some((file) => file === target || file.startsWith(`${target}/`)));
+}
+
 test('the tarball installs into an empty folder and runs the demo there', { timeout: 600_000 }, (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gradus-package-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -205,6 +213,7 @@ test('the tarball installs into an empty folder and runs the demo there', { time
   assert.ok(paths.includes('dashboard/index.html'), 'so is the page of the dashboard');
   const strays = paths.filter((path) => /^(?!templates\/).*\.test\.|^(src|test|node_modules)\/|\.pyc$/.test(path));
   assert.deepEqual(strays, []);
+  for (const document of ['README.md', 'docs/README.md']) assert.deepEqual(deadLinks(document, paths), [], document);
 
   writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
   // By far the largest of the dependencies: npm keeps it if the package asks for this version, and else removes it.
