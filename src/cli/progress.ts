@@ -98,7 +98,7 @@ export class ProgressLine {
     return `${trained}${what} ends the run at step ${step} of ${this.#maxSteps}: ${reason}`;
   }
 
-  /** The best of a run that only got worse is no success. */
+  /** The best of a run that only got worse is not a success. */
   #best({ metric = '', score = 0 }: Extract<TrainEvent, { type: 'checkpoint' }>): string {
     const before = this.#before[metric];
     if (before === undefined || score >= before) return 'best checkpoint so far';

@@ -10,7 +10,7 @@ export interface StopTexts {
   push(text: string): string;
   /** The text that was held back, once nothing follows it. */
   end(): string;
-  /** Whether a stop text was found; everything behind it is dropped. */
+  /** Whether a stop text was found; everything after it is dropped. */
   readonly found: boolean;
 }
 

@@ -7,7 +7,7 @@ export type Occasion = 'steps' | 'evaluations';
 
 interface Measured {
   readonly metric: string;
-  /** The mean of so many measurements is looked at; absent if the condition gives none. */
+  /** How many measurements the mean is taken of; absent if the condition gives no number. */
   readonly over?: number;
   /** The unit in which `over` or `for` is given; absent if no unit is. */
   readonly unit?: Occasion;

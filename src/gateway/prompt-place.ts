@@ -24,7 +24,7 @@ export interface PromptPlace<C extends PromptedCall> {
   readonly prompt: { readonly ids: readonly number[] };
 }
 
-/** The tokens of earlier calls with which a prompt begins, and the text behind them. */
+/** The tokens of earlier calls with which a prompt begins, and the text after them. */
 interface Beginning<C> {
   readonly call: C;
   readonly ids: readonly number[];

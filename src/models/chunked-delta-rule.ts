@@ -163,7 +163,7 @@ function inverseOf(x: Tensor): Tensor {
   return inverse;
 }
 
-/** A row of zeros behind those of x. */
+/** A row of zeros after those of x. */
 function withZeros(x: Tensor): Tensor {
   return concat([x, full(0, [1, ...x.shape.slice(1)])], 0);
 }

@@ -38,7 +38,7 @@ const LAYER_PROJECTION_NORM = 'model.per_layer_projection_norm';
 
 const kinds = ['sliding_attention', 'full_attention'] as const;
 
-/** What transformers takes where config.json does not say it. */
+/** What transformers assumes where config.json says nothing. */
 const ropes = {
   sliding_attention: { rope_type: 'default', rope_theta: 10_000 },
   full_attention: { rope_type: 'proportional', rope_theta: 1e6, partial_rotary_factor: 0.25 },

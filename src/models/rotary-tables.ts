@@ -61,7 +61,7 @@ export function rotarySize(config: ModelConfig, positions: number): number {
   return [...sizes.values()].reduce((sum, size) => sum + size, 0);
 }
 
-/** Angles are rounded to float32 as PyTorch's are. Lanes behind those that rotate are not turned. */
+/** Angles are rounded to float32 as PyTorch's are. Lanes after those that rotate are not turned. */
 function tableValues(rope: RopeSettings | undefined, headSize: number, positions: number) {
   const half = headSize / 2;
   const cos = new Float32Array(positions * half).fill(1);

@@ -149,7 +149,7 @@ function standInFor({ messages }: State): string {
 }
 
 /**
- * Throws `CHAT_TEMPLATE_MOVES_SYSTEM` if the template has moved the system message behind the sampled turn at `index`, where the model would read it again.
+ * Throws `CHAT_TEMPLATE_MOVES_SYSTEM` if the template puts the system message after the sampled turn at `index`, where the model would read it again.
  * To tell it apart from equal words elsewhere, a unique text replaces the message.
  */
 function assertSystemStays(state: State, index: number, rest: string, textOf: (state: State) => string): void {

@@ -13,8 +13,8 @@ const letteredCurrency =
   /^(?:USD|EUR|GBP|JPY|CNY|RMB|INR|KRW|AUD|CAD|CHF|HKD|SGD|NZD|BRL|MXN|RUB|ZAR|SEK|NOK|DKK|PLN|PHP|THB|IDR|VND|TRY|NGN|Rs|RM|US|NT|HK|kr)$/;
 
 /**
- * The value of the last number in `text`, as the nearest double; `undefined` if there is none or it is too large for a double. Digits behind a letter are
- * part of a word or a name, as in H2O and x_1; behind a command of LaTeX or the name of a currency they are a number.
+ * The value of the last number in `text`, as the nearest double; `undefined` if there is none or it is too large for a double. Digits after a letter are
+ * part of a word or a name, as in H2O and x_1; after a command of LaTeX or the name of a currency they are a number.
  */
 export function lastNumber(text: string): number | undefined {
   const matches = [...text.matchAll(numbers)];

@@ -94,7 +94,7 @@ export function choiceFinder(letters: string): FindChoice {
   const asAnswer = anyCase(String.raw`[)\]"'”]*\s+as\s+(?:the|our|my)\s+(?:\w+\s+)?answer\b`);
   const isRight = anyCase(String.raw`\b(?:richtig|korrekt|correct|right)(?:\s+statement)?\s+(?:is|ist|est|es)\b`);
   const ends = String.raw`(?=[)\]"'”]*\s*(?:[.!。\n]|$))`;
-  // A small letter may be a word: it is a choice in parentheses, or alone behind a colon.
+  // A small letter may be a word: it is a choice in parentheses, or alone after a colon.
   const small = letters.toLowerCase();
   const shut = String.raw`(?:(?<=\(.)\)|(?<=[:=]\s?[("'“]?.)(?=[)"'”.]*\s*(?:\n|$)))`;
   const strong = [

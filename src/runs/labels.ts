@@ -26,7 +26,7 @@ export function readLabels(directory: string): Labels {
   return parsed.data;
 }
 
-/** Adds and removes tags. Throws `OPTION_INVALID` for a text that is no tag. */
+/** Adds and removes tags. Throws `OPTION_INVALID` for a text that is not a tag. */
 export function tagRun(directory: string, add: readonly string[], remove: readonly string[] = []): Labels {
   const wrong = add.find((tag) => !isTag.test(tag));
   if (wrong !== undefined) {

@@ -37,7 +37,7 @@ function replaced(value: unknown, move: Move): unknown {
   return Object.fromEntries(entries.map(([key, inner]) => [pathNow(key, move), replaced(inner, move)]));
 }
 
-/** A path, or one with the name of an export behind it: `rewards/mine.ts:score`. */
+/** A path, or one with the name of an export after it: `rewards/mine.ts:score`. */
 function pathNow(text: string, { from, to }: Move): string {
   if (!text.startsWith(from + sep)) return text;
   const now = to + text.slice(from.length);

@@ -10,7 +10,7 @@ import { parseJson } from '../formats/parse-json.ts';
 /** The types of the fields that a line must have, by name. */
 export type Fields = Readonly<Record<string, 'a number' | 'a string' | 'an array' | 'an object'>>;
 
-/** A line of a .jsonl file, and the offset of the byte behind it. */
+/** A line of a .jsonl file, and the offset of the byte after it. */
 export interface FileLine<T> {
   readonly value: T;
   readonly end: number;
@@ -44,7 +44,7 @@ export function* eachLine<T extends object>(path: string, fields: Fields = {}, f
   }
 }
 
-/** The lines behind the last one for which `isEarlier` holds. They are read from the end, and earlier lines only as far as necessary. */
+/** The lines after the last one for which `isEarlier` holds. They are read from the end, and earlier lines only as far as necessary. */
 export function linesBehind<T extends object>(path: string, isEarlier: (line: T) => boolean, fields: Fields = {}): T[] {
   const from = lastLine(path, isEarlier)?.end ?? 0;
   return Array.from(eachLine<T>(path, fields, from), ({ value }) => value);

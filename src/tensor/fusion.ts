@@ -29,7 +29,7 @@ function withAddend(product: Tensor, addend: Tensor, free: ReadonlySet<Tensor>):
   return inner && ({ ...product, inputs: [a, b, inner] } as TensorOf<'matmul'>);
 }
 
-/** How many operands and outputs each tensor is. */
+/** How often each tensor is an operand or an output. */
 export function countReaders(order: readonly Tensor[], outputs: readonly Tensor[]): Map<Tensor, number> {
   const readers = new Map<Tensor, number>();
   const count = (node: Tensor) => readers.set(node, (readers.get(node) ?? 0) + 1);

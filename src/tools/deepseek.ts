@@ -44,7 +44,7 @@ function deepSeekCall(before: string, body: string): NamedArguments | string {
   return callWithArguments(name.trim(), json ?? body);
 }
 
-/** @param write what is before and behind the mark of a call, from its name and its arguments in JSON */
+/** @param write what is before and after the mark of a call, from its name and its arguments in JSON */
 function syntaxOf(
   { begin, separator, end, beginAll, endAll = '', others = [] }: Marks,
   read: (before: string, body: string) => ReadCall | string,

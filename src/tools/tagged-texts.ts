@@ -16,7 +16,7 @@ export interface TaggedTexts {
   readonly key: RegExp;
   /** What a match of `key` says: the key, how its text ends, and, if the mark says so, whether it is a string. */
   argument(mark: RegExpExecArray): readonly [key: string, end: RegExp, isString?: boolean | undefined];
-  /** The rest of a call behind its last argument. */
+  /** The rest of a call after its last argument. */
   readonly tail: RegExp;
   /** What follows the last of several calls between one pair of tags. @default there is one call, whose tail has the closing tag */
   readonly end?: RegExp;
@@ -49,7 +49,7 @@ export function textsSyntax(
   };
 }
 
-/** See `ToolSyntax.find`. A text may be anything: without its end, nothing behind it is known. */
+/** See `ToolSyntax.find`. A text may be anything: without its end, nothing after it is known. */
 function findTexts(
   { open, close, name, key, argument, tail, end, fault }: TaggedTexts,
   text: string,

@@ -110,7 +110,7 @@ export function readTurn(syntax: ToolSyntax, isThinking?: boolean, tools: readon
   let rest = '';
   /** Whether the following text is certainly thoughts; undefined while the first characters may still become `<think>`. */
   let inThoughts: boolean | undefined = isThinking || undefined;
-  /** The part with which the text behind the last thoughts begins. */
+  /** The part with which the text after the last thoughts begins. */
   let spoken = 0;
 
   /** How many calls there were after the last piece. */

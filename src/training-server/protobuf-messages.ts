@@ -13,7 +13,7 @@ export interface PassRequest {
   readonly forwardOnly: boolean;
 }
 
-/** Throws a `Refusal`, and a `FormatError` for bytes that are no message. */
+/** Throws a `Refusal`, and a `FormatError` for bytes that are not a message. */
 export function readPassRequest(bytes: Uint8Array): PassRequest {
   const request = new ProtobufFields(bytes);
   const config = [

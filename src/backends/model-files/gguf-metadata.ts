@@ -57,7 +57,7 @@ export function ggufModelMetadata(file: Readonly<Record<string, unknown>>): Gguf
     ...(config.modelType === 'granitemoehybrid' && { 'rope.scaling.finetuned': !config.unrotated }),
     ...(config.modelType === 'olmo3' && sliding && slidingLayers(sliding.window)),
     ...(architecture === 'mistral3' && growingQueries(json)),
-    // Of a model without the key, llama.cpp supposes the window of the first Phi-3.
+    // If a model lacks the key, llama.cpp assumes the window of the first Phi-3.
     ...(architecture === 'phi3' && { 'attention.sliding_window': 0 }),
     ...(architecture === 'lfm2' && { 'shortconv.l_cache': config.convolutionLength! }),
     ...(config.deltaRule && deltaNets(config, config.deltaRule)),
@@ -129,7 +129,7 @@ function slidingLayers(window: number): GgufMetadata {
   return { 'attention.sliding_window': window, 'attention.sliding_window_pattern': 4 };
 }
 
-/** How fast the queries of a Ministral 3 grow with their positions behind the original context. */
+/** How fast the queries of a Ministral 3 grow with their positions beyond the original context. */
 function growingQueries({ rope_parameters: settings }: Readonly<Record<string, unknown>>): GgufMetadata {
   const beta = isObject(settings) && settings.llama_4_scaling_beta;
   return typeof beta === 'number' && beta !== 0 ? { 'attention.temperature_scale': float32(beta) } : {};
@@ -176,7 +176,7 @@ function assertKnown(
       (from, layer) => from !== layer && from !== first - (sliding!.layers[layer] ? 2 : 1),
     );
     if (sources.length > 0)
-      refuse('num_kv_shared_layers', 'must leave a layer with a window and one without behind which keys are shared');
+      refuse('num_kv_shared_layers', 'must leave a layer with a window and one without before those that share keys');
   } else if ('convolutionBias' in config) {
     if (config.convolutionBias) refuse('conv_bias', 'is not part of the format');
   } else if ('attentionBias' in config) {

@@ -10,7 +10,7 @@ export interface ParameterCounts {
   /** All parameters, adapters included. */
   readonly total: number;
   readonly trainable: number;
-  /** Whether all is trained that can be, without adapters. */
+  /** Whether everything that can be trained is trained, without adapters. */
   readonly full: boolean;
   /** The model's own parameters that are trained. */
   readonly own: readonly ParameterSpec[];

@@ -94,7 +94,7 @@ async function startEvaluation({ output, argv }: Cli, subject: string, { set, k,
     });
   }
   const { detachEvaluation } = await import('../../launch/detach-evaluation.ts');
-  // In front, since what stands behind -- is no option.
+  // First, since nothing after -- is an option.
   const line = ['--json', ...argv.filter((argument) => argument !== '--detach' && argument !== '--json')];
   const started = detachEvaluation(subject, { ...given({ k, checkpoint }), require, argv: line });
   const { directory: dir, ...evaluation } = started;

@@ -27,7 +27,7 @@ const subjects: Readonly<Partial<Record<Operation, string | readonly [string]>>>
   guide: 'topic',
 };
 
-/** They go on until they are stopped, so they are no tools. */
+/** They go on until they are stopped, so they are not tools. */
 const served: ReadonlySet<Operation> = new Set(['watch', 'serveRewards']);
 
 /** Options that take lists, however many values are given. */

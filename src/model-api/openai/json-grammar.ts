@@ -41,7 +41,7 @@ const MOST_VALUES = 1000;
 const MOST_UNIQUE = 8;
 /** The most schemas that one schema may combine. */
 const MOST_RULES = 20_000;
-/** The largest whole number, and the most digits behind the point, of a number with bounds. */
+/** The largest whole number, and the most digits after the point, of a number with bounds. */
 const WIDEST = 10n ** 15n;
 const MOST_DECIMALS = 16;
 /** The largest step of multiples, in units of their last digit. */

@@ -31,7 +31,7 @@ export function listOf(item: GrammarPart, least: number, most?: number): Grammar
   return oneOf(...empty, [open, space, item, others, space, close]);
 }
 
-/** Further items, each behind a comma. */
+/** Further items, each after a comma. */
 export function behindItems(item: GrammarPart, least: number, most?: number): GrammarRule {
   return repeated(oneOf([space, literal(','), space, item]), least, most);
 }

@@ -5,7 +5,7 @@ export interface NumberBounds {
   /** In units of 10^-`decimals`, inclusive. */
   readonly low: bigint;
   readonly high: bigint;
-  /** The most digits behind the point. */
+  /** The most digits after the point. */
   readonly decimals: number;
   /** Numbers are multiples of so many units. @default 1 */
   readonly step?: bigint;

@@ -374,7 +374,7 @@ function valuesOf({ sources }: Alternative, saidBy: (source: Source) => Demand[]
   return [...own, ...left.map(({ schema, path }) => ({ schema: schema.unevaluatedProperties, path: `${path}.*` }))];
 }
 
-/** What the items of a list must conform to: the first ones, and those behind. */
+/** What the items of a list must conform to: the first ones, and those after them. */
 export function itemsOf({ sources }: Alternative): {
   readonly first: readonly Conjunction[];
   readonly others: Conjunction;

@@ -22,7 +22,7 @@ const MOST_LOOKED_AT = 300;
 
 export type TextSets = ReturnType<typeof textSets>;
 
-/** Makes sets of texts, and says what is left of one behind a character. */
+/** Makes sets of texts, and says what is left of one after a character. */
 export function textSets() {
   const known = new Map<string, Texts>();
   const followers = new Map<number, Map<number, Texts>>();
@@ -91,7 +91,7 @@ export function textSets() {
     );
   };
 
-  /** What is left behind a character. */
+  /** What is left after a character. */
   const behind = (texts: Texts, code: number): Texts => {
     const own = followers.get(texts.id) ?? new Map<number, Texts>();
     followers.set(texts.id, own);
@@ -172,7 +172,7 @@ export function textSets() {
       if (element.type === 'Assertion') {
         if (element.kind === 'end') return both(further(), empty);
         if (element.kind === 'start') {
-          if (atStart === undefined) throw refusal('^ behind what may be empty');
+          if (atStart === undefined) throw refusal('^ after what may be empty');
           return atStart ? run(elements, at + 1, rest, atStart) : none;
         }
         if (element.kind !== 'lookahead') throw refusal(element.raw);

@@ -281,7 +281,7 @@ export class ExpressionParser {
   }
 }
 
-/** A whole and a fraction of numbers; the sign behind the fraction, of percent or degrees, is that of both. */
+/** A whole and a fraction of numbers; the sign after the fraction, of percent or degrees, is that of both. */
 function mixedNumber(whole: MathNode, fraction: MathNode): MathNode | undefined {
   if (fraction.kind !== 'operation') return undefined;
   const { name, operands } = fraction;

@@ -113,7 +113,7 @@ function firstSentence(statement: string, formulaStart: number): string {
   return statement;
 }
 
-/** Of the last formula and the last number after it, the last; then what stands before. */
+/** The last number after the last formula, or else that formula; then what comes before. */
 function* candidatesAtEnd(text: string, which: 'first' | 'last' = 'last'): Generator<AnswerCandidate> {
   const formulas = lastFormulas(text);
   const last = joinedAtEnd(text, formulas);

@@ -13,7 +13,7 @@ const scaled =
   /^(.*\d)(?:\s|~|\\[,;: ])*(?:\\(?:text|mathrm|mbox)\s*\{[\s~]*)?(thousand|million|billion|trillion)s?\b[^\d]*$/i;
 const zerosOf: Readonly<Record<string, number>> = { thousand: 3, million: 6, billion: 9, trillion: 12 };
 const onlyText = /^\s*\$?\s*\\(?:text(?:normal|bf|it|rm)?|mathrm|mbox)\s*\{([^{}]*)\}\s*\$?\s*[.]?$/;
-/** The one number of a text, behind words that announce it and before the names of things: `the answer is 7`, `3 apples`. */
+/** The one number of a text, after words that announce it and before the names of things: `the answer is 7`, `3 apples`. */
 const numberAmongWords =
   /^(?:[a-z ]{0,60}\b(?:is|are|was|about|approximately|around|roughly|nearly|exactly|only|just|equals):?\s+)?((?:[$€£¥]\s*)?[-−]?\d[\d,]*(?:\.\d+)?(?:\/\d+)?\s*%?)(?:\s+[a-z]+)*[\s.!]*$/i;
 

@@ -6,7 +6,7 @@ const DEEPEST_NESTING = 60;
 // Each operation on what is before it makes the tree deeper, and what walks through the tree needs stack.
 const MOST_OPERATIONS = 600;
 
-/** Thrown inside the parser for text that is no mathematics. */
+/** Thrown inside the parser for text that is not mathematics. */
 export class NotMathematics extends Error {}
 
 /** Each of `count` operations has those before it as its operand. */

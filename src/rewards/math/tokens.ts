@@ -132,7 +132,7 @@ function environment([text, name]: RegExpExecArray): Token {
   return { kind: 'mark', text: `${text.startsWith('\\begin') ? '\\begin' : '\\end'} ${name}` };
 }
 
-// 27,54,108 and 108,54,27 are lists: every group behind a comma has three digits, or none is one.
+// 27,54,108 and 108,54,27 are lists: every group after a comma has three digits, or none is one.
 const groupedNumber = /(?<!\d,)\d{1,3}(?:,\d{3})+(?!,?\d)(?:\.\d+)?/y;
 const spacedNumber = /\d{1,3}(?: \d{3})+(?!\d)(?:\.\d+)?/y;
 const plainNumber = /(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,3}(?![\d.a-zA-Z]))?/y;

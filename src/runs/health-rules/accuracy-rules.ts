@@ -76,7 +76,7 @@ export const accuracyRules: readonly HealthRule[] = [
     thresholds: { gain: 0.1 },
     condition: () =>
       'held-out accuracy fell from its highest evaluation to the last one, the whole interval of the change lies below the margin, and the policy has not collapsed',
-    why: 'The policy has lost what it could do: steps are too large, or it is paid for something else than right answers.',
+    why: 'The policy has lost what it could do: steps are too large, or it is paid for something other than right answers.',
     suggestion:
       'Begin anew, or from the best checkpoint, with a lower learning_rate. If a reward rose meanwhile, read samples in which it is high, and lower its weight or give it only where the answer is right.',
     check({ sinceBest, heldOut }, { gain }) {

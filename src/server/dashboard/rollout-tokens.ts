@@ -52,7 +52,7 @@ function tokensOf(
   { token_ids, logprobs }: RolloutCompletion,
   textOf: (id: number, before: number | undefined) => string,
 ): TokenOfCompletion[] {
-  // A damaged file may hold something else than ids.
+  // A damaged file may hold something other than ids.
   const ids = Array.isArray(token_ids) ? token_ids.filter(Number.isSafeInteger) : [];
   return ids.map((id, i) => {
     const logprob: unknown = logprobs?.[i];

@@ -33,7 +33,7 @@ export function rolloutGroup(directory: string, step: number, index: number): Gr
     messages: group.prompt,
     example: group.example,
     completions: group.completions.map(({ calls, ...completion }) => {
-      // A damaged file may hold something else than calls.
+      // A damaged file may hold something other than calls.
       const known: typeof calls = Array.isArray(calls) ? calls : undefined;
       return { ...withoutTokens(completion), ...(known && { calls: known.map((call) => withoutTokens(call)) }) };
     }),

@@ -17,7 +17,7 @@ export interface HeldPrefix {
 }
 
 export class HeldCaches {
-  /** The one that was not used for longest comes first. */
+  /** The least recently used one comes first. */
   readonly #held: HeldCache[] = [];
   readonly #stateTokens: number;
 

@@ -76,7 +76,7 @@ function tapInputs(part: MicroBatch, length: number, run: RunTensors): [string, 
   return [['taps', run.integers([count, length], segmentTaps(segmentRows(part), count, length))]];
 }
 
-/** The chunks of the delta rule, where it is no operator. */
+/** The chunks of the delta rule, where it is not an operator. */
 function deltaInputs(part: MicroBatch, positions: number, run: RunTensors): [string, HostTensor][] {
   const given = chunkInputs(segmentRows(part), part.rows.count, positions);
   const { chunks, count, length, places, ancestors } = given;
