@@ -337,6 +337,18 @@ function includesOf(text: string): string[] {
   return Array.from(text.matchAll(/^\s*#\s*include "([^"]+)"/gm), ([, name]) => `./${name}`);
 }
 
+test('docs/architecture.md has the same folders in the same order, and what each may import', () => {
+  const rows = read('docs/architecture.md').matchAll(/^\| `src\/(\S+)`(?: \(core\))? \|.*\| ?(.*?) ?\|$/gm);
+  const table = Array.from(rows, ([, folder, others]) => [
+    folder === '*.ts' ? 'core' : folder!,
+    others === 'everything'
+      ? ['*']
+      : Array.from(others!.matchAll(/`([\w-]+)`|\bcore\b/g), ([core, name]) => name ?? core).sort(),
+  ]);
+  const expected = Object.entries(allowedImports).map(([folder, others]) => [folder, others.toSorted()]);
+  assert.deepEqual(table, expected);
+});
+
 /** The files that each file imports, types included. */
 type Imports = ReadonlyMap<string, readonly string[]>;
 
