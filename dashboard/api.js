@@ -27,7 +27,7 @@ export async function read(path, query = []) {
     throw new ApiError({
       code: 'OFFLINE',
       message: 'the server does not answer',
-      hint: 'is gradus dashboard running?',
+      hint: 'has it been stopped?',
     });
   });
   const answer = await response.json().catch(() => ({ error: { code: 'UNEXPECTED', message: response.statusText } }));

@@ -147,7 +147,7 @@ function problemPage(run, { number: position, messages, example, answer, evaluat
       h(
         'section',
         {},
-        h('h3', {}, column.command === 'eval' ? `gradus eval, step ${column.step}` : `Step ${column.step}`),
+        h('h3', {}, column.command === 'eval' ? `Evaluated separately, step ${column.step}` : `Step ${column.step}`),
         h(
           'div',
           { class: 'completions' },

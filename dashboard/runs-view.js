@@ -71,7 +71,7 @@ function content({ root, runs, damaged }, chosen) {
         'div',
         { class: 'box' },
         h('p', {}, `There are no runs under ${root}/ yet.`),
-        h('p', { class: 'quiet' }, 'gradus train CONFIG starts one; it will appear here.'),
+        h('p', { class: 'quiet' }, 'A run appears here as soon as it starts.'),
       ),
     runs.length > 0 &&
       table(
