@@ -279,7 +279,8 @@ test('user code within a checkout gets its sources, even if it has been built', 
   writeFileSync(
     join(folder, 'own.js'),
     `import { GradusError } from 'gradus';
-    export const sources = () => [Number(Boolean(GradusError) && import.meta.resolve('gradus').endsWith('/src/index.ts'))];`,
+    const isOurs = Boolean(GradusError) && import.meta.resolve('gradus').endsWith('/src/index.ts');
+    export const sources = ({ completions }) => completions.map(() => Number(isOurs));`,
   );
   writeFileSync(join(folder, 'cases.jsonl'), '{"completion": "a", "expected": 1}');
   const test = ['rewards', 'test', '--reward', './own.js:sources', '--input', 'cases.jsonl', '--json'];
