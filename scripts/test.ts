@@ -18,7 +18,12 @@ const { values, positionals } = parseArgs({
 
 /** Files that take longest begin first, or one of them would be left alone at the end: whole runs, in test/, then others that start processes. */
 const rank = (file: string) => (/\.(slow|engine)\./.test(file) ? 0 : 2) + (file.startsWith('test') ? 0 : 1);
-const files = globSync(positionals).sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+const ranked = globSync(positionals).sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+
+/** Files of a room wait for others alike, or compute alike. Taken from both ends in turn, some compute while others wait. */
+const slow = ranked.filter((file) => file.includes('.slow.'));
+const inTurn = slow.map((_, i) => (i % 2 === 0 ? slow[i / 2] : slow.at(-(i + 1) / 2))!);
+const files = [...inTurn, ...ranked.filter((file) => !file.includes('.slow.'))];
 if (files.length === 0) throw new Error(`no files: ${positionals.join(' ')}`);
 
 process.env.NODE_COMPILE_CACHE = join(import.meta.dirname, '..', '.cache', 'node');
