@@ -45,6 +45,9 @@ import {
 import { systemPromptNames, systemPrompts } from './system-prompts.ts';
 import { templateVariables } from './template-variables.ts';
 
+/** What shows runs besides their own files. */
+export const trackerNames = ['tensorboard', 'mlflow', 'wandb', 'trackio'] as const;
+
 const message = z.strictObject({
   role: z.enum(roles),
   content: z.string(),
@@ -469,7 +472,7 @@ const keys = {
       .meta(describedAs(() => `settings to try against one another, with ${call('sweep', 'CONFIG')}`)),
     sample_every_steps: count.nullable().default(20).describe('write samples to samples.jsonl; null: never'),
     trackers: z
-      .array(z.enum(['jsonl', 'tensorboard', 'mlflow', 'wandb', 'trackio']))
+      .array(z.enum(['jsonl', ...trackerNames]))
       .default(['jsonl'])
       .describe('where a run can be followed besides its own files (jsonl), which it always writes'),
   }),

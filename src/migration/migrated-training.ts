@@ -164,13 +164,16 @@ function ofEnvironment({ environment, rewards }: Pick<TrainingScript, 'environme
   return own.filter((reward) => usedParameters(reward).join() === 'environments');
 }
 
+const weightsOf = ({ reward_weights }: Settings): readonly unknown[] =>
+  Array.isArray(reward_weights) ? reward_weights : [];
+
 const scoredName = (environment: string) => `Scored${environment}`;
 
 /** A class for the end of environment.py: the script's environment with the rewards that TRL asks for all environments at once. */
-function scoredClass({ environment, rewards }: TrainingScript, { reward_weights }: Settings): string {
+function scoredClass({ environment, rewards }: TrainingScript, given: Settings): string {
   const asked = ofEnvironment({ environment, rewards });
   if (environment === null || asked.length === 0) return '';
-  const weights = Array.isArray(reward_weights) ? reward_weights : [];
+  const weights = weightsOf(given);
   const scores = asked.map(
     (reward) =>
       `            (${Number(weights[rewards.indexOf(reward)] ?? 1)}, ${reward.name}(${reward.parameters.map((name) => `${name}=[${name === 'environments' ? 'self' : 'None'}]`).join(', ')})[0]),\n`,
@@ -189,11 +192,11 @@ ${scores.join('')}        ]
 
 function rewardKeys(
   { environment, rewards }: TrainingScript,
-  { reward_weights }: Settings,
+  given: Settings,
   { code, folder }: { readonly code: string; readonly folder: string },
 ): Translated {
   const notes: string[] = [];
-  const weights = Array.isArray(reward_weights) ? reward_weights : [];
+  const weights = weightsOf(given);
   const asked: readonly unknown[] = ofEnvironment({ environment, rewards });
   const entries = rewards.flatMap((reward, i) => {
     const weighted = typeof weights[i] === 'number' && weights[i] !== 1 ? { weight: weights[i] } : {};

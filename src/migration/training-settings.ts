@@ -2,6 +2,7 @@
 import { textOf } from '../common/words.ts';
 import { familyName, foreignNames } from '../config/foreign-names.ts';
 import { keyNamed } from '../config/issues.ts';
+import { trackerNames } from '../config/schema.ts';
 import type { Translated } from './adapter-settings.ts';
 import { type Settings, unknownSource } from './training-script.ts';
 
@@ -16,7 +17,7 @@ const trlDefaults = {
 type Meaning = Settings | string | undefined;
 
 const left = () => undefined;
-const trackers: readonly string[] = ['tensorboard', 'mlflow', 'wandb', 'trackio'];
+const trackers: readonly string[] = trackerNames;
 /** Names of AdamW, whose updates differ only in rounding. */
 const adamW = /adamw/;
 
