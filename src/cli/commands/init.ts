@@ -34,15 +34,19 @@ interface Template {
 /** No dependency needs its install script, and the install script of ONNX Runtime downloads CUDA libraries from outside npm. */
 const INSTALL_COMMAND = 'npm install --ignore-scripts';
 
-const configured = [
-  'gradus rewards test --reward rewards/reward.ts:score --input rewards/cases.jsonl --json',
+const trained = [
   'gradus doctor --config grpo.yaml --json',
   'gradus data check grpo.yaml --json',
   'gradus preflight grpo.yaml --json',
   'gradus train grpo.yaml --json',
 ];
 
-const played = [INSTALL_COMMAND, 'npm test', 'gradus env check --config grpo.yaml --json', ...configured.slice(1)];
+const rewarded = [
+  'gradus rewards test --reward rewards/reward.ts:score --input rewards/cases.jsonl --json',
+  ...trained,
+];
+
+const played = [INSTALL_COMMAND, 'npm test', 'gradus env check --config grpo.yaml --json', ...trained];
 
 const IGNORED = 'node_modules/\nruns/\n';
 const typescript = (name: string) => ({ 'package.json': packageJson(name), '.gitignore': IGNORED });
@@ -51,9 +55,9 @@ const python = () => ({ '.gitignore': `${IGNORED}__pycache__/\n` });
 
 /** The folders in templates/ */
 const templates = {
-  reward: { description: 'generated arithmetic and a TypeScript reward', next: configured, others: typescript },
-  gsm8k: { description: 'word problems, answers after ####', next: configured, others: typescript },
-  csv: { description: 'problems from a table', next: configured, others: typescript },
+  reward: { description: 'generated arithmetic and a TypeScript reward', next: rewarded, others: typescript },
+  gsm8k: { description: 'word problems, answers after ####', next: rewarded, others: typescript },
+  csv: { description: 'problems from a table', next: rewarded, others: typescript },
   env: {
     description: 'a multi-turn environment with its own problems and scores',
     next: played,
@@ -65,7 +69,7 @@ const templates = {
     next: [
       'python3 -m unittest',
       'gradus env check --config episodes.yaml --json',
-      ...configured.map((command) => command.replace('reward.ts', 'reward.py')),
+      ...rewarded.map((command) => command.replace('reward.ts', 'reward.py')),
     ],
     others: python,
   },
@@ -112,8 +116,7 @@ function fromTemplate(template: TemplateName, dir: string): Project {
 async function fromTraining(file: string): Promise<Project> {
   const { migratedTraining } = await import('../../migration/migrated-training.ts');
   const { files, notes } = await migratedTraining(file);
-  const next = configured.filter((command) => !command.startsWith('gradus rewards test'));
-  return { template: null, contents: { ...files, ...python() }, next, notes };
+  return { template: null, contents: { ...files, ...python() }, next: trained, notes };
 }
 
 function init({ output }: Cli, dir: string, { template, contents, next: usual, notes }: Project): ExitCode {
